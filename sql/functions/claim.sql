@@ -1,0 +1,38 @@
+-- claim(kinds, limit, lease_ms, worker, timeout_ms, except, after) → rows of claimed_job: takes due
+-- jobs for this worker. First reaps jobs of these kinds whose lease or start_by ran out (at most
+-- greatest(limit, 100)); then hands out queued ones by priority, run_after, id. Each claim adds 1
+-- to attempts and generation. Waits for nobody: rows that others hold are skipped.
+--   limit       1 to 10,000; never more are handed out, under any plan
+--   lease_ms    else the kind's, else 5 minutes; never beyond the timeout
+--   timeout_ms  of this attempt; else the kind's, else 1 hour
+--   worker      a name, for diagnosis only
+--   except      ids not to hand out
+--   after       {"<priority>": {"run_after", "id"}}: in that priority, look only from there on; a
+--               worker passes where its last claim ended, and null once a second for a full look
+-- Never a paused kind, never a job before its run_after or past its start_by. No row: nothing due.
+-- Errors: LH002 for empty or null kinds and for values out of bounds.
+create or replace function leasehold.claim(
+  p_kinds text[], p_limit int = 1, p_lease_ms int = null, p_worker text = null, p_timeout_ms int = null,
+  p_except uuid[] = null, p_after jsonb = null)
+returns setof leasehold.claimed_job language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_kinds text[] := leasehold._check_kinds(p_kinds);
+  v_ids uuid[];
+begin
+  perform leasehold._check_int('p_limit', p_limit, 1, 10000);
+  perform leasehold._check_claim(p_lease_ms, p_worker, p_timeout_ms);
+  perform leasehold._check_after(p_after);
+  v_ids := leasehold._expired_ids(v_kinds, greatest(p_limit, 100), v_now);
+  if cardinality(v_ids) > 0 then
+    perform leasehold._reap(v_ids, v_now);
+  end if;
+  v_kinds := leasehold._unpaused(v_kinds);
+  if cardinality(v_kinds) > 0 then
+    v_ids := leasehold._due(v_kinds, p_limit, coalesce(p_except, array[]::uuid[]), p_after, v_now);
+    if cardinality(v_ids) > 0 then
+      return query select c.* from leasehold._claim(v_ids, p_lease_ms, p_worker, p_timeout_ms, v_now) c;
+    end if;
+  end if;
+end
+$$;

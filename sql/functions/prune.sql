@@ -1,0 +1,47 @@
+-- prune(options) → {deleted}: deletes finished jobs with their events, and names under `once` whose
+-- time is over. Unfinished jobs and names in force always stay.
+--   older_than_ms  since the job finished; without it each kind's retain_ms counts, and a kind that
+--                  has none keeps its jobs
+--   kinds          only these; without it all
+--   statuses       of completed, failed, cancelled; without it all three
+--   limit          at most so many jobs a call (1 to 10,000; 1,000)
+-- Errors: LH002, LH003 for the options.
+create or replace function leasehold.prune(p_options jsonb = '{}')
+returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_now constant timestamptz := clock_timestamp();
+  v_finished constant text[] := array['completed', 'failed', 'cancelled'];
+  v_kinds text[];
+  v_statuses text[] := v_finished;
+  v_limit int;
+  v_older_ms bigint;
+  v_ids uuid[];
+begin
+  perform leasehold._check_options('p_options', p_options, array['older_than_ms', 'kinds', 'statuses', 'limit']);
+  v_limit := leasehold._filter_limit(p_options, 1000);
+  if p_options ? 'older_than_ms' then
+    v_older_ms := leasehold._json_int('older_than_ms', p_options -> 'older_than_ms', 0, 315360000000);
+  end if;
+  if p_options ? 'statuses' then
+    v_statuses := leasehold._json_statuses('statuses', p_options -> 'statuses', v_finished);
+  end if;
+  v_kinds := case when p_options ? 'kinds' then leasehold._json_kinds(p_options -> 'kinds') else leasehold._kinds_finished() end;
+  v_ids := array(
+    select f.id from unnest(v_kinds) k (kind) left join leasehold.kinds d on d.kind = k.kind cross join lateral (
+      select j.id from leasehold.jobs j
+      where j.kind = k.kind and j.status in ('completed', 'failed', 'cancelled') and j.status = any (v_statuses)
+        and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms) * interval '1 millisecond'
+      order by j.finished_at limit v_limit) f
+    limit v_limit);
+  v_ids := array(
+    select j.id from leasehold.jobs j
+    where j.id = any (v_ids) and j.status in ('completed', 'failed', 'cancelled')
+    for update skip locked);
+  delete from leasehold.job_events e where e.job_id = any (v_ids);
+  delete from leasehold.jobs j where j.id = any (v_ids);
+  delete from leasehold.once o where (o.kind, o.owner, o.once) in (
+    select e.kind, e.owner, e.once from leasehold.once e where e.expires_at <= v_now limit v_limit for update skip locked);
+  return jsonb_build_object('deleted', cardinality(v_ids));
+end
+$$;

@@ -1,0 +1,250 @@
+-- Arguments: each check names the argument, shows its value, and says what is accepted (LH002 to LH004).
+
+-- Refuses an argument: names it, shows its value, says what is accepted.
+create or replace function leasehold._refuse(p_name text, p_value text, p_accepted text)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception using errcode = 'LH002',
+    message = format('%s is %s', p_name, case
+      when p_value is null then 'null'
+      when length(p_value) > 80 then left(p_value, 77) || '...'
+      else p_value end),
+    hint = format('Give %s.', p_accepted);
+end
+$$;
+
+-- A required whole number within bounds.
+create or replace function leasehold._check_int(p_name text, p_value bigint, p_min bigint, p_max bigint)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_value is null or p_value < p_min or p_value > p_max then
+    perform leasehold._refuse(p_name, p_value::text, format('a whole number from %s to %s', p_min, p_max));
+  end if;
+end
+$$;
+
+-- The same for an option in JSON; answers the number.
+create or replace function leasehold._json_int(p_name text, p_value jsonb, p_min bigint, p_max bigint)
+returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if jsonb_typeof(p_value) is distinct from 'number'
+    or p_value::numeric <> trunc(p_value::numeric)
+    or p_value::numeric not between p_min and p_max
+  then
+    perform leasehold._refuse(p_name, p_value::text, format('a whole number from %s to %s', p_min, p_max));
+  end if;
+  return p_value::numeric::bigint;
+end
+$$;
+
+-- A name that people and logs will read: not blank, no control characters, bounded.
+create or replace function leasehold._check_text(p_name text, p_value text, p_max_bytes int)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_value is null or p_value !~ '[^[:space:]\u00a0\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff]' or octet_length(p_value) > p_max_bytes
+    or p_value ~ '[\u0001-\u001f\u007f-\u009f]'
+  then
+    perform leasehold._refuse(p_name, quote_literal(p_value), format(
+      'text of 1 to %s bytes that is not blank and has no control characters', p_max_bytes));
+  end if;
+end
+$$;
+
+-- The same for an option in JSON, where null means that there is none.
+create or replace function leasehold._json_text(p_name text, p_value jsonb)
+returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_value is null or jsonb_typeof(p_value) = 'null' then
+    return null;
+  elsif jsonb_typeof(p_value) <> 'string' then
+    perform leasehold._refuse(p_name, p_value::text, 'text');
+  end if;
+  perform leasehold._check_text(p_name, p_value #>> '{}', 500);
+  return p_value #>> '{}';
+end
+$$;
+
+create or replace function leasehold._check_kind(p_kind text)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform leasehold._check_text('kind', p_kind, 100);
+  if starts_with(p_kind, 'leasehold.') then
+    perform leasehold._refuse('kind', quote_literal(p_kind),
+      'a name that does not begin with "leasehold.", which is kept for the library''s own jobs');
+  end if;
+end
+$$;
+
+-- Kinds to claim or look at: each a text, at least one, answered without repetition.
+create or replace function leasehold._check_kinds(p_kinds text[])
+returns text[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_kinds is null or cardinality(p_kinds) = 0 or array_position(p_kinds, null) is not null then
+    perform leasehold._refuse('p_kinds', p_kinds::text, 'the kinds to take, at least one and none of them null');
+  end if;
+  return array(select distinct k from unnest(p_kinds) k order by k);
+end
+$$;
+
+-- At most 1 MB of JSON text, as PostgreSQL prints it.
+create or replace function leasehold._check_size(p_name text, p_value jsonb)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if octet_length(p_value::text) > 1048576 then
+    raise exception using errcode = 'LH004',
+      message = format('%s has %s bytes, more than 1048576', p_name, octet_length(p_value::text)),
+      hint = 'Store it elsewhere and pass a reference to it.';
+  end if;
+end
+$$;
+
+create or replace function leasehold._refuse_option(p_option text, p_known text[])
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  raise exception using errcode = 'LH003',
+    message = format('option %s is not known', quote_ident(p_option)),
+    hint = format('Known here: %s.', array_to_string(p_known, ', '));
+end
+$$;
+
+-- The first argument that a function takes as options must be an object with known names only.
+create or replace function leasehold._check_options(p_name text, p_options jsonb, p_known text[])
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_option text;
+begin
+  if jsonb_typeof(p_options) is distinct from 'object' then
+    perform leasehold._refuse(p_name, p_options::text, 'a JSON object');
+  end if;
+  select o into v_option from jsonb_object_keys(p_options - p_known) o limit 1;
+  if found then
+    perform leasehold._refuse_option(v_option, p_known);
+  end if;
+end
+$$;
+
+-- A moment in JSON: ISO 8601 with a zone, since the session's zone is nobody's intention.
+create or replace function leasehold._json_time(p_name text, p_value jsonb)
+returns timestamptz language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_accepted constant text := 'a time in ISO 8601 with a zone, such as "2030-01-31T12:00:00Z"';
+begin
+  if jsonb_typeof(p_value) <> 'string'
+    or p_value #>> '{}' !~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$'
+  then
+    perform leasehold._refuse(p_name, p_value::text, v_accepted);
+  end if;
+  return (p_value #>> '{}')::timestamptz;
+exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
+  perform leasehold._refuse(p_name, p_value::text, v_accepted);
+end
+$$;
+
+create or replace function leasehold._check_claim(p_lease_ms int, p_worker text, p_timeout_ms int)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_lease_ms is not null then
+    perform leasehold._check_int('p_lease_ms', p_lease_ms, 1, 2147483647);
+  end if;
+  if p_timeout_ms is not null then
+    perform leasehold._check_int('p_timeout_ms', p_timeout_ms, 1, 2147483647);
+  end if;
+  if p_worker is not null then
+    perform leasehold._check_text('p_worker', p_worker, 500);
+  end if;
+end
+$$;
+
+-- The position of a last claim: {"<priority>": {"run_after", "id"}}.
+create or replace function leasehold._check_after(p_after jsonb)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_accepted constant text := 'an object {"<priority>": {"run_after": time, "id": uuid}}';
+  v_priority text;
+  v_position jsonb;
+begin
+  if p_after is null then
+    return;
+  elsif jsonb_typeof(p_after) <> 'object' then
+    perform leasehold._refuse('p_after', p_after::text, v_accepted);
+  end if;
+  for v_priority, v_position in select a.key, a.value from jsonb_each(p_after) a loop
+    if v_priority !~ '^-?\d{1,5}$' or jsonb_typeof(v_position) <> 'object'
+      or v_position - array['run_after', 'id'] <> '{}' or jsonb_typeof(v_position -> 'id') is distinct from 'string'
+    then
+      perform leasehold._refuse('p_after', p_after::text, v_accepted);
+    end if;
+    perform leasehold._json_time('p_after.run_after', coalesce(v_position -> 'run_after', 'null'));
+    perform leasehold._json_uuids('p_after.id', jsonb_build_array(v_position -> 'id'));
+  end loop;
+end
+$$;
+
+create or replace function leasehold._check_failure(p_error jsonb, p_retry_after_ms bigint)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if jsonb_typeof(p_error) is distinct from 'object' then
+    perform leasehold._refuse('error', p_error::text, 'an object {code, message, details?}');
+  end if;
+  if p_retry_after_ms is not null then
+    perform leasehold._check_int('retry_after_ms', p_retry_after_ms, 0, 2147483647);
+  end if;
+end
+$$;
+
+-- The argument of finish_many: checked as a whole, in one statement, before anything is written.
+create or replace function leasehold._check_outcomes(p_outcomes jsonb)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_known constant text[] := array['id', 'generation', 'action', 'result', 'error', 'permanent', 'retry_after_ms', 'error_code'];
+  v_uuid constant text := '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
+  v_outcome jsonb;
+  v_id uuid;
+begin
+  if jsonb_typeof(p_outcomes) is distinct from 'array' then
+    perform leasehold._refuse('p_outcomes', p_outcomes::text, 'an array of {id, generation, action}');
+  end if;
+  select o.value into v_outcome from jsonb_array_elements(p_outcomes) o
+  where case when jsonb_typeof(o.value) <> 'object' then true else
+    o.value - v_known <> '{}'
+    or coalesce(o.value ->> 'id', '') !~ v_uuid
+    or coalesce(o.value ->> 'generation', '') !~ '^\d{1,9}$'
+    or coalesce(o.value ->> 'action', '') not in ('complete', 'fail', 'release')
+    or o.value ->> 'action' = 'fail' and coalesce(jsonb_typeof(o.value -> 'error'), '') <> 'object'
+    or coalesce(jsonb_typeof(o.value -> 'permanent'), 'null') not in ('boolean', 'null')
+    or coalesce(o.value ->> 'retry_after_ms', '0') !~ '^\d{1,9}$' end
+  limit 1;
+  if found then
+    perform leasehold._refuse('an outcome', v_outcome::text, '{id: uuid, generation, action: "complete", "fail" (with an '
+      || 'error {code, message}) or "release", and where wanted result, permanent, retry_after_ms, error_code}');
+  end if;
+  select (o.value ->> 'id')::uuid into v_id from jsonb_array_elements(p_outcomes) o
+  group by (o.value ->> 'id')::uuid having count(*) > 1 limit 1;
+  if found then
+    perform leasehold._refuse('id', v_id || ' twice', 'each job once');
+  end if;
+end
+$$;
+
+create or replace function leasehold._json_kinds(p_value jsonb)
+returns text[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if jsonb_typeof(p_value) is distinct from 'array' then
+    perform leasehold._refuse('kinds', p_value::text, 'an array of kinds');
+  end if;
+  return leasehold._check_kinds(array(select jsonb_array_elements_text(p_value)));
+end
+$$;
+
+-- A kind's backoff list; null where it takes the library's default.
+create or replace function leasehold._json_backoff(p_value jsonb)
+returns int[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_value is null then
+    return null;
+  elsif jsonb_typeof(p_value) <> 'array' or jsonb_array_length(p_value) not between 1 and 100 then
+    perform leasehold._refuse('backoff_ms', p_value::text, 'an array of 1 to 100 delays in milliseconds');
+  end if;
+  return array(select leasehold._json_int('backoff_ms', d, 0, 2147483647) from jsonb_array_elements(p_value) d);
+end
+$$;

@@ -1,0 +1,163 @@
+-- Claiming: which jobs are next, and making them this worker's.
+
+-- Ids of the next due jobs, locked, in no more than p_limit, by priority, run_after and id.
+-- The kinds must be free of paused ones. Walks the priorities in use one after the other, with a
+-- bounded look at each, so that delayed jobs of a better priority cost nothing. p_after
+-- {"<priority>": {"run_after", "id"}} bounds the look in that priority from below: a caller that
+-- just claimed up to there need not walk the dead index entries before it again.
+create or replace function leasehold._due(
+  p_kinds text[], p_limit int, p_except uuid[], p_after jsonb, p_now timestamptz)
+returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_ids uuid[] := '{}';
+  v_priority int := -32769;
+  v_from jsonb;
+begin
+  while cardinality(v_ids) < p_limit loop
+    v_priority := leasehold._next_priority(p_kinds, v_priority, p_after);
+    exit when v_priority is null;
+    v_from := p_after -> v_priority::text;
+    v_ids := v_ids || leasehold._due_at(p_kinds, v_priority, p_limit - cardinality(v_ids), p_except,
+      coalesce((v_from ->> 'run_after')::timestamptz, '-infinity'),
+      coalesce((v_from ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000'), p_now);
+  end loop;
+  return v_ids;
+end
+$$;
+
+-- The next priority after p_priority that has queued jobs, or that p_after names.
+create or replace function leasehold._next_priority(p_kinds text[], p_priority int, p_after jsonb)
+returns int language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_named int;
+  v_found int;
+begin
+  if p_after is not null then
+    select min(n::int) into v_named from jsonb_object_keys(p_after) n where n::int > p_priority;
+  end if;
+  select min(f.priority) into v_found from unnest(p_kinds) k (kind) cross join lateral (
+    select j.priority from leasehold.jobs j
+    where j.status = 'queued' and j.kind = k.kind and j.priority > p_priority
+      and (v_named is null or j.priority < v_named)
+    order by j.priority limit 1) f;
+  return least(v_found, v_named);
+end
+$$;
+
+-- Due jobs of one priority. With one kind, the index hands them out in order and each row is
+-- locked as it comes. With several, their heads are merged first, unlocked, page by page, and
+-- only what the page decided on is locked: locking each kind's head would hide due jobs from a
+-- rival for the length of this transaction. The picked ids are fixed in an array: a subquery with
+-- LIMIT and SKIP LOCKED may be run again by some plans, and then takes more than its limit.
+create or replace function leasehold._due_at(
+  p_kinds text[], p_priority int, p_limit int, p_except uuid[], p_from_at timestamptz, p_from_id uuid, p_now timestamptz)
+returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_kind constant text := p_kinds[1];
+  v_ids uuid[] := '{}';
+  v_page uuid[];
+  v_at timestamptz := p_from_at;
+  v_id uuid := p_from_id;
+  v_last uuid;
+begin
+  if cardinality(p_kinds) = 1 then
+    return array(
+      select j.id from leasehold.jobs j
+      where j.status = 'queued' and j.kind = v_kind and j.priority = p_priority and j.run_after <= p_now
+        and (j.run_after, j.id) >= (v_at, v_id) and j.attempts < j.max_attempts
+        and (j.start_by is null or j.start_by > p_now) and j.id <> all (p_except)
+      order by j.run_after, j.id limit p_limit for no key update skip locked);
+  end if;
+  loop
+    select array_agg(c.id order by c.run_after, c.id),
+      (array_agg(c.run_after order by c.run_after desc, c.id desc))[1],
+      (array_agg(c.id order by c.run_after desc, c.id desc))[1]
+    into v_page, v_at, v_id
+    from (
+      select f.id, f.run_after from unnest(p_kinds) k (kind) cross join lateral (
+        select j.id, j.run_after from leasehold.jobs j
+        where j.status = 'queued' and j.kind = k.kind and j.priority = p_priority and j.run_after <= p_now
+          and (j.run_after, j.id) >= (v_at, v_id) and (v_last is null or j.id <> v_last)
+          and j.attempts < j.max_attempts
+          and (j.start_by is null or j.start_by > p_now) and j.id <> all (p_except)
+        order by j.run_after, j.id limit p_limit) f
+      order by f.run_after, f.id limit p_limit) c;
+    exit when v_page is null;
+    v_ids := v_ids || array(
+      select j.id from leasehold.jobs j
+      where j.id = any (v_page) and j.status || '' = 'queued' and j.run_after <= p_now
+      order by j.run_after, j.id limit p_limit - cardinality(v_ids) for no key update skip locked);
+    exit when cardinality(v_ids) >= p_limit or cardinality(v_page) < p_limit;
+    v_last := v_id;
+  end loop;
+  return v_ids;
+end
+$$;
+
+-- Makes locked queued jobs running under a new generation. The lease never passes the timeout.
+create or replace function leasehold._claim(
+  p_ids uuid[], p_lease_ms int, p_worker text, p_timeout_ms int, p_now timestamptz)
+returns setof leasehold.claimed_job language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+begin
+  return query
+  with claimed as (
+    update leasehold.jobs j set
+      status = 'running',
+      attempts = j.attempts + 1,
+      generation = j.generation + 1,
+      claimed_at = p_now,
+      started_at = coalesce(j.started_at, p_now),
+      lease_ms = l.lease_ms,
+      lease_until = p_now + least(l.lease_ms, l.timeout_ms) * interval '1 millisecond',
+      timeout_at = p_now + l.timeout_ms * interval '1 millisecond',
+      worker = p_worker
+    from unnest(p_ids) with ordinality p (id, nth)
+    cross join lateral (
+      select coalesce(p_lease_ms, k.lease_ms, 300000) as lease_ms, coalesce(p_timeout_ms, k.timeout_ms, 3600000) as timeout_ms
+      from leasehold.jobs q left join leasehold.kinds k on k.kind = q.kind where q.id = p.id) l
+    where j.id = p.id
+    returning p.nth, j.id, j.kind, j.key, j.owner, j.payload, j.attempts, j.max_attempts, j.generation,
+      j.releases, j.budget_releases, j.run_after, j.lease_until, j.timeout_at)
+  select c.id, c.kind, c.key, c.owner, c.payload, c.attempts, c.max_attempts, c.generation, c.releases, c.budget_releases,
+    to_char(c.run_after at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    to_char(c.lease_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+    to_char(c.timeout_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+  from claimed c order by c.nth;
+end
+$$;
+
+-- Kinds of the given ones that are not paused.
+create or replace function leasehold._unpaused(p_kinds text[])
+returns text[] language sql stable set search_path = pg_catalog, pg_temp as $$
+  select array(
+    select k from unnest(p_kinds) k
+    where not exists (select from leasehold.kinds p where p.kind = k and p.paused_at is not null) order by k)
+$$;
+
+-- Whether a claim of these kinds would find a due job. The first due one of each priority decides.
+create or replace function leasehold._has_due(p_kinds text[], p_now timestamptz)
+returns boolean language plpgsql stable set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_priority int := -32769;
+begin
+  loop
+    v_priority := leasehold._next_priority(p_kinds, v_priority, null);
+    if v_priority is null then
+      return false;
+    end if;
+    perform from unnest(p_kinds) k (kind) cross join lateral (
+      select 1 from leasehold.jobs j
+      where j.status = 'queued' and j.kind = k.kind and j.priority = v_priority and j.run_after <= p_now
+      order by j.run_after, j.id limit 1) d;
+    if found then
+      return true;
+    end if;
+  end loop;
+end
+$$;

@@ -1,0 +1,154 @@
+-- Outcomes of an attempt, for a claim that the caller has locked.
+
+-- What complete, fail and release do with a locked claim; finish_many calls them too.
+create or replace function leasehold._complete(p_job leasehold.jobs, p_result jsonb, p_now timestamptz)
+returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_job leasehold.jobs := p_job;
+begin
+  v_job.budget_releases := 0;
+  v_job.result := p_result;
+  -- The work is done and paid: a result that can't be kept must not undo that.
+  if octet_length(p_result::text) > 1048576 then
+    v_job.result := null;
+    perform leasehold._event(p_job.id, 'result_dropped', p_job.generation, p_now, 'RESULT_DROPPED',
+      format('the result has %s bytes, more than 1048576', octet_length(p_result::text)));
+  end if;
+  return leasehold._move(v_job, 'completed', null, p_now);
+end
+$$;
+
+create or replace function leasehold._fail(
+  p_job leasehold.jobs, p_error jsonb, p_permanent boolean, p_retry_after_ms bigint, p_now timestamptz)
+returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_job leasehold.jobs := p_job;
+  v_code constant text := left(coalesce(nullif(p_error ->> 'code', ''), 'ERROR'), 100);
+  v_message constant text := left(coalesce(nullif(p_error ->> 'message', ''), v_code), 4000);
+  v_detail jsonb := p_error -> 'details';
+  v_to constant text := case when p_permanent or p_job.attempts >= p_job.max_attempts then 'failed' else 'queued' end;
+  v_status text;
+begin
+  v_job.budget_releases := 0;
+  v_job.last_error_code := v_code;
+  v_job.last_error_message := v_message;
+  v_status := leasehold._move(v_job, v_to,
+    p_now + coalesce(p_retry_after_ms, leasehold._backoff_ms(p_job.kind, p_job.attempts)) * interval '1 millisecond', p_now);
+  if octet_length(v_detail::text) > 65536 then
+    v_detail := null;
+  end if;
+  perform leasehold._event(p_job.id, 'failed', p_job.generation, p_now, v_code, v_message, jsonb_strip_nulls(jsonb_build_object(
+    'attempt', p_job.attempts, 'to', v_status, 'worker', p_job.worker, 'details', v_detail)));
+  return v_status;
+end
+$$;
+
+-- The delay after the nth failed attempt: the kind's list, its last entry from then on, plus 0 to
+-- 5 % so that what failed together does not come back together. Never less than the list says.
+create or replace function leasehold._backoff_ms(p_kind text, p_attempt int)
+returns bigint language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  v_list int[];
+begin
+  select k.backoff_ms into v_list from leasehold.kinds k where k.kind = p_kind;
+  v_list := coalesce(v_list, array[60000, 300000, 900000, 3600000]);
+  return ceil(v_list[least(greatest(p_attempt, 1), cardinality(v_list))] * (1 + random() * 0.05));
+end
+$$;
+
+-- Not the job's fault: the attempt is taken back.
+create or replace function leasehold._release(
+  p_job leasehold.jobs, p_retry_after_ms bigint, p_error_code text, p_now timestamptz)
+returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_job leasehold.jobs := p_job;
+  v_code constant text := left(nullif(p_error_code, ''), 100);
+  v_status text;
+begin
+  v_job.attempts := greatest(p_job.attempts - 1, 0);
+  v_job.releases := p_job.releases + 1;
+  v_job.budget_releases := case when v_code = 'BUDGET_EXCEEDED' then p_job.budget_releases + 1 else 0 end;
+  v_job.last_error_code := coalesce(v_code, p_job.last_error_code);
+  v_job.last_error_message := case when v_code is null then p_job.last_error_message end;
+  v_status := leasehold._move(v_job, 'queued', p_now + p_retry_after_ms * interval '1 millisecond', p_now);
+  perform leasehold._event(p_job.id, 'released', p_job.generation, p_now, v_code, p_detail =>
+    jsonb_build_object('retry_after_ms', p_retry_after_ms, 'to', v_status, 'worker', p_job.worker));
+  if v_job.releases >= 10 and leasehold._only_releases(p_job.id, 10) then
+    perform leasehold._event(p_job.id, 'released_ten_times', p_job.generation, p_now, v_code,
+      'ten releases in a row: the job costs slots and gets nowhere');
+  end if;
+  return v_status;
+end
+$$;
+
+-- Whether the last p_count events of a job are all releases.
+create or replace function leasehold._only_releases(p_id uuid, p_count int)
+returns boolean language sql stable set search_path = pg_catalog, pg_temp as $$
+  select count(*) filter (where e.event = 'released') = p_count
+  from (select event from leasehold.job_events where job_id = p_id order by id desc limit p_count) e
+$$;
+
+-- Was this claim completed already? True for the repetition of a complete whose answer was lost,
+-- also when the completion led straight into a rerun, until the next claim.
+create or replace function leasehold._was_completed(p_id uuid, p_generation int)
+returns boolean language sql stable set search_path = pg_catalog, pg_temp as $$
+  select exists (
+    select from leasehold.jobs j
+    where j.id = p_id and j.generation = p_generation and (j.status = 'completed' or j.status = 'queued' and exists (
+      select from leasehold.job_events e
+      where e.job_id = j.id and e.generation = p_generation and e.event = 'rerun' and e.detail ->> 'after' = 'completed')))
+$$;
+
+-- One outcome of finish_many that is not a straight completion; its claim is valid and locked.
+create or replace function leasehold._finish(p_outcome jsonb, p_now timestamptz)
+returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_job constant leasehold.jobs := leasehold._lock_claim((p_outcome ->> 'id')::uuid, (p_outcome ->> 'generation')::int);
+  v_retry_after_ms constant bigint := p_outcome ->> 'retry_after_ms';
+  v_error constant jsonb := nullif(p_outcome -> 'error', 'null');
+begin
+  case p_outcome ->> 'action'
+    when 'fail' then
+      return leasehold._fail(v_job, v_error, coalesce((p_outcome ->> 'permanent')::boolean, false),
+        least(v_retry_after_ms, 86400000), p_now);
+    when 'release' then
+      return leasehold._release(v_job, coalesce(v_retry_after_ms, 0), p_outcome ->> 'error_code', p_now);
+    else
+      if v_error is not null then
+        perform leasehold._event(v_job.id, 'result_dropped', v_job.generation, p_now, 'RESULT_DROPPED',
+          left(v_error ->> 'message', 4000));
+      end if;
+      return leasehold._complete(v_job, p_outcome -> 'result', p_now);
+  end case;
+end
+$$;
+
+-- The outcomes that found no valid claim to lock: done before, held by another transaction, or
+-- refused, which leaves a trace.
+create or replace function leasehold._not_locked(p_outcomes jsonb, p_done jsonb, p_now timestamptz)
+returns jsonb language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+  v_done jsonb := p_done;
+  v_refused jsonb := '[]';
+  v_busy jsonb := '[]';
+  v_outcome jsonb;
+  v_id uuid;
+  v_generation int;
+begin
+  for v_outcome in select o.value from jsonb_array_elements(p_outcomes) o loop
+    v_id := v_outcome ->> 'id';
+    v_generation := v_outcome ->> 'generation';
+    if exists (select from leasehold.jobs j
+      where j.id = v_id and j.generation + 0 = v_generation and j.status || '' = 'running') then
+      v_busy := v_busy || to_jsonb(v_id);
+    elsif v_outcome ->> 'action' = 'complete' and leasehold._was_completed(v_id, v_generation) then
+      v_done := v_done || jsonb_build_object('id', v_id, 'status', (select j.status from leasehold.jobs j where j.id = v_id));
+    else
+      perform leasehold._refused(v_id, v_generation, v_outcome ->> 'action', p_now);
+      v_refused := v_refused || to_jsonb(v_id);
+    end if;
+  end loop;
+  return jsonb_build_object('done', v_done, 'refused', v_refused, 'busy', v_busy);
+end
+$$;

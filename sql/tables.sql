@@ -1,0 +1,97 @@
+-- The tables. One row of `jobs` from birth to end tells a job's whole story; what did not go
+-- straight stands in `job_events`. Nothing here is granted to anyone: the functions are the only
+-- way in. This file is the truth for a fresh install; an older schema reaches it by migrations/.
+
+create table leasehold.jobs (
+  id                  uuid primary key,              -- version 7: sorts by creation
+  kind                text not null,                 -- what to do
+  key                 text,                          -- what it is about: one unfinished job per kind and key
+  owner               text,                          -- who may see it
+  payload             jsonb not null default '{}',
+  status              text not null default 'queued'
+                      check (status in ('queued', 'running', 'completed', 'failed', 'cancelled')),
+  priority            smallint not null default 0,   -- lower first
+  attempts            int not null default 0,        -- claims that count; a release takes one back
+  max_attempts        int not null default 5,
+  generation          int not null default 0,        -- which claim it is: grows, never falls
+  releases            int not null default 0,
+  budget_releases     int not null default 0,        -- releases in a row with code BUDGET_EXCEEDED
+  run_after           timestamptz not null default clock_timestamp(),
+  start_within_ms     bigint,
+  start_by            timestamptz,                   -- a queued job not started by then fails
+  claimed_at          timestamptz,
+  lease_ms            int,
+  lease_until         timestamptz,                   -- until when nobody else may take the job
+  timeout_at          timestamptz,                   -- no lease of this attempt passes it
+  progress            jsonb,
+  result              jsonb,
+  last_error_code     text,
+  last_error_message  text,
+  worker              text,                          -- for diagnosis only
+  created_at          timestamptz not null default clock_timestamp(),
+  started_at          timestamptz,
+  finished_at         timestamptz,
+  cancel_requested_at timestamptz,
+  rerun               jsonb,                         -- the payload of the run that follows this one
+  run                 int not null default 1,        -- grows at retry and rerun
+  constraint jobs_attempts_within_max check (attempts between 0 and max_attempts),
+  constraint jobs_lease_while_running check ((status = 'running') = (lease_until is not null)),
+  constraint jobs_finished_at_end check ((status in ('queued', 'running')) = (finished_at is null))
+);
+
+-- Defaults of a kind, for callers without a definition, and its pause.
+create table leasehold.kinds (
+  kind            text primary key,
+  max_attempts    int,
+  backoff_ms      int[],
+  lease_ms        int,
+  timeout_ms      int,
+  start_within_ms bigint,
+  retain_ms       bigint,                            -- prune deletes older finished jobs; null: keeps them
+  paused_at       timestamptz
+);
+
+-- What did not go straight: failure, release, reap, cancel, re-run, refused write.
+create table leasehold.job_events (
+  id         bigint generated always as identity primary key,
+  job_id     uuid not null,                          -- no foreign key: it would lock jobs on each insert
+  at         timestamptz not null,
+  event      text not null,
+  generation int,
+  code       text,
+  message    text,
+  detail     jsonb
+);
+
+-- Idempotency beyond completion: the first job that was enqueued under a name.
+create table leasehold.once (
+  kind       text not null,
+  owner      text not null,                          -- '' where the job has none
+  once       text not null,
+  job_id     uuid,                                   -- null while its first enqueue is being decided
+  expires_at timestamptz not null,
+  primary key (kind, owner, once)
+);
+
+-- When something last happened that happens at most once an interval.
+create table leasehold.ticks (
+  name    text primary key,
+  last_at timestamptz not null
+);
+
+-- What a claim hands out. Times as ISO 8601 text in UTC: drivers disagree about timestamptz.
+create type leasehold.claimed_job as (
+  id              uuid,
+  kind            text,
+  key             text,
+  owner           text,
+  payload         jsonb,
+  attempts        int,
+  max_attempts    int,
+  generation      int,
+  releases        int,
+  budget_releases int,
+  run_after       text,
+  lease_until     text,
+  timeout_at      text
+);
