@@ -1,0 +1,146 @@
+import { type AbortCause, JobAbortedError } from "./abort.ts";
+import { PermanentError } from "./classify.ts";
+import type { Database } from "./database.ts";
+import type { Handled } from "./define.ts";
+import { describeError } from "./describe-error.ts";
+import { LeaseLostError } from "./errors.ts";
+import type { ClaimedJob } from "./job.ts";
+import { createJobContext, type JobContext } from "./job-context.ts";
+import { keepLease, type Lease } from "./lease.ts";
+import { childLogger, type Logger } from "./logger.ts";
+import { decide, type Ending, type Outcome } from "./outcome.ts";
+import { validatePayload } from "./standard-schema.ts";
+
+/** How long a claim lasts where neither the definition nor the kind says: 5 minutes. */
+export const defaultLeaseMs = 5 * 60_000;
+
+/** How long a handler that was told to stop may take before the attempt ends without it. */
+export const defaultGraceMs = 1_000;
+
+export interface AttemptOptions {
+  readonly database: Database;
+  readonly claimed: ClaimedJob;
+  readonly handled: Handled;
+  readonly log: Logger;
+  /** The attempt's timeout in milliseconds from now. */
+  readonly timeoutMs: number;
+  /** Milliseconds between a signal that the handler ignores and the end of the attempt. */
+  readonly graceMs?: number;
+  /** Other reasons to stop: the end of a drain's budget, the end of the process. */
+  readonly stop?: AbortSignal;
+  readonly onError: (error: unknown) => void;
+}
+
+/** An attempt's end: what to record, or null when the lease is lost. */
+export interface AttemptEnd {
+  readonly outcome: Outcome | null;
+  /** Whether the handler still runs, though it was told to stop. */
+  readonly abandoned: boolean;
+}
+
+/**
+ * Runs the handler for one claimed job: checks the payload, renews the lease, tells the handler by
+ * its signal when to stop, and decides what is to be recorded. Never rejects, whatever the handler
+ * throws; ends at the latest a grace after the signal, whatever the handler does.
+ */
+export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
+  const { claimed, handled } = options;
+  const log = childLogger(options.log, { job: claimed.id, kind: claimed.kind });
+  const controller = new AbortController();
+  const abort = (because: AbortCause) => {
+    if (!controller.signal.aborted) controller.abort(new JobAbortedError(because));
+  };
+  const lease = keepLease({
+    call: options.database.call.bind(options.database),
+    id: claimed.id,
+    generation: claimed.generation,
+    leaseMs: handled.definition.settings.leaseMs ?? defaultLeaseMs,
+    onLost: () => abort("lost"),
+    onCancel: () => abort("cancel"),
+    onError: options.onError,
+  });
+  const stopWatching = watch(options, abort);
+  const context = createJobContext({ ...options, log, lease, abort, signal: controller.signal });
+  try {
+    const ending = await endingOf(options, context, controller.signal, lease);
+    const own = { classify: handled.classify, log };
+    const outcome = decide(claimed, ending, controller.signal, own);
+    return { outcome, abandoned: ending.how === "ignored" };
+  } finally {
+    stopWatching();
+    await lease.stop();
+  }
+}
+
+/** Aborts at the timeout, and when the caller's signal does, for its reason. */
+function watch(
+  { timeoutMs, stop }: AttemptOptions,
+  abort: (because: AbortCause) => void,
+): () => void {
+  const timer = setTimeout(() => abort("timeout"), timeoutMs);
+  const onStop = () => {
+    abort(stop?.reason instanceof JobAbortedError ? stop.reason.because : "shutdown");
+  };
+  if (stop?.aborted) onStop();
+  stop?.addEventListener("abort", onStop, { once: true });
+  return () => {
+    clearTimeout(timer);
+    stop?.removeEventListener("abort", onStop);
+  };
+}
+
+async function endingOf(
+  options: AttemptOptions,
+  context: JobContext,
+  signal: AbortSignal,
+  lease: Lease,
+): Promise<Ending> {
+  const { handled, claimed } = options;
+  let payload: unknown;
+  try {
+    payload = await validatePayload(handled.definition.schema, claimed.payload);
+  } catch (cause) {
+    // It will be no better at the next attempt.
+    const { message } = describeError(cause);
+    return { how: "threw", thrown: new PermanentError(message, { code: "INVALID_PAYLOAD" }) };
+  }
+  const running = run(handled, context, payload);
+  const ending = await Promise.race([running, pastGrace(signal, options.graceMs, running)]);
+  // What the handler said to the context counts, even where it threw or returned something else.
+  if (context.committed) return { how: "committed" };
+  if (context.released) return { how: "released", ...context.released };
+  if (ending.how === "threw" && ending.thrown instanceof LeaseLostError) {
+    await lease.extend().catch(() => false); // finds out for itself, and aborts as lost
+  }
+  return ending;
+}
+
+async function run(handled: Handled, context: JobContext, payload: unknown): Promise<Ending> {
+  try {
+    return { how: "returned", result: await handled.run(context.job(payload)) };
+  } catch (thrown) {
+    return { how: "threw", thrown };
+  }
+}
+
+/** Resolves a grace after the signal; never when the handler is done by then. */
+function pastGrace(
+  signal: AbortSignal,
+  graceMs: number = defaultGraceMs,
+  running: Promise<unknown>,
+): Promise<Ending> {
+  return new Promise((resolve) => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const onAbort = () => {
+      // A cancelled handler may have work to undo; it has until its timeout.
+      if ((signal.reason as JobAbortedError).because === "cancel") return;
+      timer = setTimeout(() => resolve({ how: "ignored" }), graceMs);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort, { once: true });
+    void running.then(() => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", onAbort);
+    });
+  });
+}

@@ -1,0 +1,25 @@
+import type { Database } from "./database.ts";
+import type { ClaimedJob } from "./job.ts";
+
+export interface ClaimOptions {
+  readonly kinds: readonly string[];
+  readonly worker: string;
+  readonly timeoutMs: number;
+  /** Jobs not to take again. */
+  readonly except: readonly string[];
+}
+
+/** The next due job, claimed; undefined when nothing is due. The lease is the kind's own. */
+export async function claimOne(
+  database: Database,
+  { kinds, worker, timeoutMs, except }: ClaimOptions,
+): Promise<ClaimedJob | undefined> {
+  const rows = (await database.call("claim", {
+    p_kinds: kinds,
+    p_limit: 1,
+    p_worker: worker,
+    p_timeout_ms: timeoutMs,
+    p_except: except,
+  })) as ClaimedJob[];
+  return rows[0];
+}

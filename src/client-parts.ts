@@ -1,0 +1,67 @@
+import type { Database } from "./database.ts";
+import type { Handled } from "./define.ts";
+import { leaseholdError } from "./errors.ts";
+import type { Events } from "./events.ts";
+import type { LeaseholdEvents } from "./job-event.ts";
+import type { Logger } from "./logger.ts";
+
+/** What the ways to run jobs share of a client. */
+export interface ClientParts {
+  readonly database: Database;
+  readonly events: Events<LeaseholdEvents>;
+  readonly log: Logger;
+  /** The handler of a kind. Throws LH105. */
+  handlerOf(kind: string): Handled;
+  /** The kinds that have a handler. */
+  readonly kinds: readonly string[];
+  /** Tells the database the defaults of these kinds, once. */
+  defineKinds(): Promise<void>;
+}
+
+/** Makes the lookup of handlers and the once-only definition of their kinds. */
+export function handlerParts(
+  database: Database,
+  handlers: readonly Handled[],
+): Pick<ClientParts, "handlerOf" | "kinds" | "defineKinds"> {
+  const byKind = new Map(handlers.map((handled) => [handled.definition.kind, handled]));
+  let defined: Promise<unknown> | undefined;
+  return {
+    kinds: [...byKind.keys()],
+    handlerOf(kind) {
+      const handled = byKind.get(kind);
+      if (handled === undefined) throw noHandler(kind);
+      return handled;
+    },
+    async defineKinds() {
+      defined ??= Promise.all(handlers.map((handled) => defineKind(database, handled)));
+      await defined.catch((error: unknown) => {
+        defined = undefined;
+        throw error;
+      });
+    },
+  };
+}
+
+async function defineKind(database: Database, { definition }: Handled): Promise<void> {
+  const { kind, settings } = definition;
+  await database.call("define_kind", {
+    p_kind: kind,
+    // Null takes the library's default again, where a definition has dropped an option.
+    p_defaults: {
+      max_attempts: settings.maxAttempts ?? null,
+      backoff_ms: settings.backoffMs ?? null,
+      lease_ms: settings.leaseMs ?? null,
+      timeout_ms: settings.timeoutMs ?? null,
+      start_within_ms: settings.startWithinMs ?? null,
+      retain_ms: settings.retainMs ?? null,
+    },
+  });
+}
+
+function noHandler(kind: string): Error {
+  return leaseholdError(
+    "LH105",
+    `No handler is registered for the kind ${JSON.stringify(kind)}`,
+    "Pass handle(definition, fn) in `handlers` of createLeasehold.",
+  );
+}

@@ -1,0 +1,127 @@
+import { leaseholdError, SchemaError } from "./errors.ts";
+import { argumentTypes, type FunctionName, isRowFunction } from "./functions.ts";
+
+/**
+ * The seam between leasehold and a database: one method. Every operation of the product is one SQL
+ * function, so a pool, an open transaction, PostgREST's rpc and a socket to another process are
+ * equal clients as soon as they can call a function by name.
+ */
+export interface Database {
+  /** The schema that holds leasehold's functions. */
+  readonly schema: string;
+
+  /**
+   * Calls one SQL function with named arguments; arguments left out take the function's defaults.
+   * Answers the function's value, or an array of rows for `claim` and `claim_job`.
+   * Throws a LeaseholdError for SQLSTATE class LH, and the driver's own error for all else.
+   */
+  call(name: FunctionName, args: Arguments): Promise<unknown>;
+
+  /**
+   * Runs `work` in one transaction: commits when it resolves, rolls back when it rejects. Absent
+   * where the database can't hold a transaction open (rpc, a socket).
+   */
+  transaction?<T>(work: (tx: DatabaseTransaction) => Promise<T>): Promise<T>;
+
+  /** Runs a script of many statements in one transaction. Only `migrate` needs it. */
+  script?(sql: string): Promise<void>;
+
+  /** Closes what this object opened itself; a pool that the user passed in stays open. */
+  close?(): Promise<void>;
+}
+
+/** An open transaction: the same `call`, and the driver's own handle for the user's statements. */
+export interface DatabaseTransaction {
+  readonly client: unknown;
+  call(name: FunctionName, args: Arguments): Promise<unknown>;
+}
+
+export type Arguments = Readonly<Record<string, unknown>>;
+export type Row = Record<string, unknown>;
+
+/**
+ * Runs one statement with positional text parameters and answers its rows. What every SQL driver
+ * must bring; see `sqlCaller`.
+ */
+export type Query = (text: string, values: (string | null)[]) => Promise<Row[]>;
+
+/**
+ * Makes `call` out of a driver's query method.
+ *
+ * Every argument travels as text and is cast in SQL (`$1::text::jsonb`), since drivers disagree
+ * about jsonb, arrays, int8 and timestamps, and postgres.js encodes `$1::jsonb` twice.
+ */
+export function sqlCaller(schema: string, query: Query): Database["call"] {
+  const prefix = quoteIdentifier(schema);
+  return async (name, args) => {
+    const types = argumentTypes[name] as Record<string, string>;
+    const names = Object.keys(args).filter((argument) => args[argument] !== undefined);
+    const list = names.map((argument, i) => `${argument} => $${i + 1}::text::${types[argument]}`);
+    const values = names.map((argument) => encode(types[argument], args[argument]));
+    const rows = await query(`select * from ${prefix}.${name}(${list.join(", ")})`, values).catch(
+      (error: unknown) => {
+        throw translate(error, schema);
+      },
+    );
+    return isRowFunction(name) ? rows : Object.values(rows[0] ?? {})[0];
+  };
+}
+
+/**
+ * How the answers of the functions are read from their text form, by type oid; all other types stay
+ * text. Drivers are given this table with each call, since applications change the parsers of their
+ * driver (int8 as number, jsonb by a parser that keeps big numbers) and would change ours with them.
+ */
+export const answerParsers: Readonly<Record<number, (text: string) => unknown>> = {
+  16: (text) => text === "t", // bool
+  20: Number, // int8
+  21: Number, // int2
+  23: Number, // int4
+  114: (text) => JSON.parse(text), // json
+  3802: (text) => JSON.parse(text), // jsonb
+};
+
+/** `"` doubled and the whole quoted, so that any identifier is safe in SQL text. */
+export function quoteIdentifier(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+function encode(type: string | undefined, value: unknown): string | null {
+  if (value === null) return null;
+  if (type === "jsonb") return JSON.stringify(value);
+  if (type?.endsWith("[]")) return arrayLiteral(value as readonly string[]);
+  return String(value);
+}
+
+function arrayLiteral(items: readonly string[]): string {
+  return `{${items.map((item) => `"${item.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
+}
+
+/** What a driver's error carries, for those that come from PostgreSQL. */
+interface PostgresError {
+  code?: unknown;
+  message?: unknown;
+  hint?: unknown;
+  /** The functions that the error passed through; absent when our own statement is at fault. */
+  where?: unknown;
+}
+
+/** Turns SQLSTATE class LH and a missing schema into leasehold's errors; leaves the rest alone. */
+export function translate(error: unknown, schema: string): unknown {
+  const { code, message, hint, where } = (error ?? {}) as PostgresError;
+  if (typeof code !== "string") return error;
+  if (/^LH0\d\d$/.test(code)) {
+    return leaseholdError(code as "LH002", String(message), String(hint ?? ""), { cause: error });
+  }
+  // 3F000: no such schema; 42883: no such function (an older schema, or none at all). From within
+  // a function, as of a trigger that the user put on our tables, they mean something else.
+  if ((code === "3F000" || code === "42883") && !where) {
+    return new SchemaError(
+      "LH007",
+      `The schema ${quoteIdentifier(schema)} is missing in this database, or older than this version of leasehold`,
+      "Run `leasehold migrate`, or put its SQL (`leasehold migrate --print`) among your migrations.",
+      { cause: error },
+    );
+  }
+  return error;
+}

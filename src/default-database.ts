@@ -1,0 +1,82 @@
+import { leaseholdError } from "./errors.ts";
+import { type FullDatabase, lazyDatabase } from "./lazy-database.ts";
+
+/** Where the embedded database lives, seen from the working directory. */
+const embeddedFolder = ".leasehold";
+
+export interface DefaultDatabaseOptions {
+  /** The schema that holds leasehold's functions, "leasehold" by default. */
+  schema?: string;
+  /** The environment, `process.env` by default; read at the first call. */
+  env?: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The database of a client that was given none: the PostgreSQL that `DATABASE_URL`, else
+ * `POSTGRES_URL` names; with neither, a PGlite in `.leasehold/` of the working directory, which
+ * installs leasehold's schema by itself.
+ *
+ * Nothing is read or opened before the first call. That call rejects with LH101 where nothing is
+ * configured and an embedded database would be lost or shared by many processes (`NODE_ENV` is
+ * production, or `VERCEL` is set) or can't be made, and as `pg()` and `pglite()` do.
+ */
+export function openDefaultDatabase({
+  schema = "leasehold",
+  env = process.env,
+}: DefaultDatabaseOptions = {}): FullDatabase {
+  return lazyDatabase(schema, async () => {
+    for (const name of ["DATABASE_URL", "POSTGRES_URL"]) {
+      const url = env[name];
+      if (url) return openServer(name, url, schema);
+    }
+    if (env.NODE_ENV === "production" || env.VERCEL) {
+      throw notConfiguredError("an embedded one would not last in production");
+    }
+    return openEmbedded(schema);
+  });
+}
+
+async function openServer(name: string, url: string, schema: string): Promise<FullDatabase> {
+  const { pg } = await import("./pg/index.ts");
+  try {
+    return pg(url, { schema });
+  } catch (cause) {
+    // Often the SQLite or MySQL of an ORM. The value may hold a password, so it is not shown.
+    const hint = "Set it to a URL that begins with postgres://, or pass `database`.";
+    throw leaseholdError("LH107", `${name} names no PostgreSQL`, hint, { cause });
+  }
+}
+
+async function openEmbedded(schema: string): Promise<FullDatabase> {
+  const { pglite } = await import("./pglite/index.ts");
+  await makeFolder();
+  const database = pglite(`${embeddedFolder}/pgdata`, { schema });
+  try {
+    const { migrate } = await import("./schema/index.ts");
+    await migrate(database);
+    return database;
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+/** With a .gitignore: nobody thinks of it in time, and the data is not to be committed. */
+async function makeFolder(): Promise<void> {
+  const { mkdir, writeFile } = await import("node:fs/promises");
+  try {
+    await mkdir(embeddedFolder, { recursive: true });
+    await writeFile(`${embeddedFolder}/.gitignore`, "*\n");
+  } catch (cause) {
+    throw notConfiguredError(`an embedded one can't be made in ${embeddedFolder}/`, { cause });
+  }
+}
+
+function notConfiguredError(why: string, options?: ErrorOptions): Error {
+  return leaseholdError(
+    "LH101",
+    `No database is configured, and ${why}`,
+    "Set DATABASE_URL (or POSTGRES_URL) to your PostgreSQL, or pass `database`.",
+    options,
+  );
+}

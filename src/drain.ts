@@ -1,0 +1,218 @@
+import { JobAbortedError } from "./abort.ts";
+import { runAttempt } from "./attempt.ts";
+import { claimOne } from "./claim.ts";
+import type { ClientParts } from "./client-parts.ts";
+import { type Duration, durationMs, maxTimerMs } from "./duration.ts";
+import { invalidArgument } from "./errors.ts";
+import { type FinishedJob, finish } from "./finish.ts";
+import type { ClaimedJob } from "./job.ts";
+import { jobEvent } from "./job-event.ts";
+import { integer, knownOptions, text } from "./options.ts";
+import { onTermination } from "./termination.ts";
+
+/** How a drain is bounded. Durations are milliseconds or text such as "240s". */
+export interface DrainOptions {
+  /** All the time that it has, from its call to its return. Default 240 s. */
+  budget?: Duration;
+  /** It claims nothing with less than this left of the budget. Default 30 s. */
+  reserve?: Duration;
+  /** At most so many jobs, one after the other, 1 to 10,000. Default 3. */
+  maxJobs?: number;
+  /** Only these of the registered kinds. */
+  kinds?: readonly string[];
+  /** A name for diagnosis. Default: the process id and a random part. */
+  worker?: string;
+  /** Aborting it stops the claiming at once and tells the handler to give its job back. */
+  signal?: AbortSignal;
+}
+
+/** Why a drain stopped. */
+export type DrainReason =
+  /** Nothing was due any more. */
+  | "empty"
+  /** `maxJobs` is reached. */
+  | "maxJobs"
+  /** Less than `reserve` was left of the budget. */
+  | "budget"
+  /** The process received SIGTERM: nothing more is claimed, the job in hand was finished. */
+  | "sigterm"
+  /** The caller's signal aborted. */
+  | "aborted"
+  /** The database could not be asked for the next job; see `error`. */
+  | "error";
+
+/** What a drain did. */
+export interface DrainReport {
+  readonly reason: DrainReason;
+  /** Each job in the order of its claim. */
+  readonly jobs: readonly FinishedJob[];
+  /** How many jobs were claimed: the sum of the counts that follow. */
+  readonly processed: number;
+  readonly completed: number;
+  /** Failed for good. */
+  readonly failed: number;
+  /** Failed, and queued for another attempt. */
+  readonly retried: number;
+  readonly released: number;
+  readonly cancelled: number;
+  /** The lease was lost: another claim owns the job, its result here was dropped. */
+  readonly lost: number;
+  /** The outcome could not be recorded: the job's lease brings it back. */
+  readonly unrecorded: number;
+  readonly durationMs: number;
+  readonly error?: unknown;
+}
+
+interface Bounds {
+  readonly budgetMs: number;
+  readonly reserveMs: number;
+  readonly maxJobs: number;
+  readonly kinds: readonly string[];
+  readonly worker: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+const optionNames = [
+  "budget",
+  "reserve",
+  "maxJobs",
+  "kinds",
+  "worker",
+  "signal",
+] as const satisfies readonly (keyof DrainOptions)[];
+
+/** Checks the options of a drain and fills in its defaults. Throws LH002, LH003, LH105. */
+export function drainBounds(options: DrainOptions, registered: readonly string[]): Bounds {
+  knownOptions("drain", options, optionNames);
+  const budgetMs = durationMs("budget", options.budget ?? "240s", { min: 1, max: maxTimerMs });
+  const reserveMs = durationMs("reserve", options.reserve ?? Math.min(30_000, (budgetMs / 2) | 0), {
+    max: maxTimerMs,
+  });
+  if (reserveMs >= budgetMs) {
+    throw invalidArgument("reserve", options.reserve, `less than the budget of ${budgetMs} ms`);
+  }
+  const { maxJobs = 3, kinds = registered, signal } = options;
+  for (const kind of kinds) {
+    if (!registered.includes(kind)) {
+      throw invalidArgument("kinds", kind, `kinds that have a handler: ${registered.join(", ")}`);
+    }
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw invalidArgument("signal", signal, "an AbortSignal");
+  }
+  return {
+    budgetMs,
+    reserveMs,
+    maxJobs: integer("maxJobs", maxJobs, { min: 1, max: 10_000 }),
+    kinds,
+    worker:
+      options.worker === undefined
+        ? workerName()
+        : text("worker", options.worker, { maxBytes: 500 }),
+    signal,
+  };
+}
+
+function workerName(): string {
+  return `drain-${globalThis.process?.pid ?? 0}-${crypto.randomUUID().slice(0, 8)}`;
+}
+
+/**
+ * Works through due jobs, one at a time, within a time budget: the way to run jobs in a serverless
+ * function. Two that overlap share the work and never a job. Near the end of the budget the handler
+ * in hand is told by its signal to stop, and its job is given back, the attempt not counted; the
+ * drain returns by its budget (plus the time of one call of the database), whatever the handler
+ * does.
+ */
+export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainReport> {
+  const startedAt = performance.now();
+  const elapsedMs = () => performance.now() - startedAt;
+  const stop = new AbortController();
+  const graceMs = Math.min(1_000, bounds.reserveMs / 2, bounds.budgetMs / 10);
+  const budgetTimer = setTimeout(
+    () => stop.abort(new JobAbortedError("budget")),
+    Math.max(bounds.budgetMs - graceMs, 0),
+  );
+  const onAbort = () => stop.abort(new JobAbortedError("shutdown"));
+  bounds.signal?.addEventListener("abort", onAbort, { once: true });
+  if (bounds.signal?.aborted) onAbort();
+  const termination = onTermination();
+  const jobs: FinishedJob[] = [];
+  try {
+    const end = await work();
+    return report(end.reason, jobs, elapsedMs(), end.error);
+  } finally {
+    clearTimeout(budgetTimer);
+    bounds.signal?.removeEventListener("abort", onAbort);
+    termination.stopWatching();
+  }
+
+  async function work(): Promise<{ reason: DrainReason; error?: unknown }> {
+    await parts.defineKinds();
+    for (;;) {
+      const leftMs = bounds.budgetMs - elapsedMs();
+      if (bounds.signal?.aborted) return { reason: "aborted" };
+      if (termination.received) return { reason: "sigterm" };
+      if (jobs.length >= bounds.maxJobs) return { reason: "maxJobs" };
+      if (leftMs < bounds.reserveMs) return { reason: "budget" };
+      const timeoutMs = Math.min(Math.ceil(leftMs + bounds.reserveMs), maxTimerMs);
+      let claimed: ClaimedJob | undefined;
+      try {
+        claimed = await claimOne(parts.database, {
+          ...bounds,
+          timeoutMs,
+          except: jobs.map((job) => job.id),
+        });
+      } catch (error) {
+        // Without a job in hand there is nothing to report but the error itself.
+        if (jobs.length === 0) throw error;
+        parts.events.emit("error", { error, during: "claim" });
+        return { reason: "error", error };
+      }
+      if (claimed === undefined) return { reason: "empty" };
+      jobs.push(await runOne(claimed, timeoutMs));
+    }
+  }
+
+  async function runOne(claimed: ClaimedJob, timeoutMs: number): Promise<FinishedJob> {
+    const handled = parts.handlerOf(claimed.kind);
+    const began = performance.now();
+    parts.events.emit("started", jobEvent(claimed));
+    const end = await runAttempt({
+      database: parts.database,
+      claimed,
+      handled,
+      log: parts.log,
+      timeoutMs: Math.min(handled.definition.settings.timeoutMs ?? timeoutMs, timeoutMs),
+      graceMs,
+      stop: stop.signal,
+      onError: (error) => parts.events.emit("error", { error, during: "extend", id: claimed.id }),
+    });
+    const giveUpMs = Math.max(bounds.budgetMs - elapsedMs(), 1_000);
+    return finish(parts, claimed, end.outcome, { giveUpMs, durationMs: performance.now() - began });
+  }
+}
+
+function report(
+  reason: DrainReason,
+  jobs: readonly FinishedJob[],
+  durationMs: number,
+  error: unknown,
+): DrainReport {
+  const count = (outcome: FinishedJob["outcome"]) =>
+    jobs.filter((job) => job.outcome === outcome).length;
+  return {
+    reason,
+    jobs,
+    processed: jobs.length,
+    completed: count("completed"),
+    failed: count("failed"),
+    retried: count("retried"),
+    released: count("released"),
+    cancelled: count("cancelled"),
+    lost: count("lost"),
+    unrecorded: count("unrecorded"),
+    durationMs: Math.round(durationMs),
+    ...(error !== undefined && { error }),
+  };
+}

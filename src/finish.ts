@@ -1,0 +1,116 @@
+import type { ClientParts } from "./client-parts.ts";
+import { describeError } from "./describe-error.ts";
+import type { ClaimedJob } from "./job.ts";
+import { jobEvent } from "./job-event.ts";
+import type { Outcome } from "./outcome.ts";
+import { isRefusedValue, type Recorded, record } from "./record.ts";
+
+/** One job as a report shows it. */
+export interface FinishedJob {
+  readonly id: string;
+  readonly kind: string;
+  readonly key: string | null;
+  readonly attempt: number;
+  readonly generation: number;
+  readonly outcome:
+    | "completed"
+    | "failed"
+    | "retried"
+    | "released"
+    | "cancelled"
+    | "lost"
+    | "unrecorded";
+  /** Why, where it did not complete. */
+  readonly code?: string;
+  readonly durationMs: number;
+}
+
+/** The waits between tries to record an outcome, in milliseconds; the last one is repeated. */
+const recordAgainMs = [50, 200, 500, 1_000];
+
+/**
+ * Records what became of an attempt, and tells the events. A database that is away is asked again
+ * until `giveUpMs`; then the job stays running, and its lease brings it back. Never rejects.
+ */
+export async function finish(
+  parts: ClientParts,
+  claimed: ClaimedJob,
+  outcome: Outcome | null,
+  { giveUpMs, durationMs }: { giveUpMs: number; durationMs: number },
+): Promise<FinishedJob> {
+  const told = { ...jobEvent(claimed), durationMs: Math.round(durationMs) };
+  if (outcome === null) {
+    parts.events.emit("lost", told);
+    return { ...told, outcome: "lost" };
+  }
+  let recorded: Recorded;
+  try {
+    recorded = await recordPatiently(parts, claimed, outcome, giveUpMs);
+  } catch (error) {
+    parts.log.error(
+      { job: claimed.id, err: describeError(error) },
+      "the outcome could not be recorded; the job's lease brings it back",
+    );
+    parts.events.emit("error", { error, during: "record", id: claimed.id });
+    return { ...told, outcome: "unrecorded", code: describeError(error).code };
+  }
+  return tell(parts, told, outcome, recorded);
+}
+
+async function recordPatiently(
+  parts: ClientParts,
+  claimed: ClaimedJob,
+  outcome: Outcome,
+  giveUpMs: number,
+): Promise<Recorded> {
+  const call = parts.database.call.bind(parts.database);
+  const giveUpAt = performance.now() + giveUpMs;
+  for (let i = 0; ; i += 1) {
+    try {
+      return await record(call, claimed, outcome);
+    } catch (error) {
+      const waitMs = recordAgainMs[Math.min(i, recordAgainMs.length - 1)] ?? 0;
+      if (isRefusedValue(error) || performance.now() + waitMs > giveUpAt) throw error;
+      await new Promise((resolve) => setTimeout(resolve, waitMs));
+    }
+  }
+}
+
+type Told = ReturnType<typeof jobEvent> & { durationMs: number };
+
+function tell(
+  { events }: ClientParts,
+  told: Told,
+  outcome: Outcome,
+  recorded: Recorded,
+): FinishedJob {
+  if (recorded.status === "lost") {
+    events.emit("lost", told);
+    return { ...told, outcome: "lost" };
+  }
+  if (recorded.status === "cancelled") {
+    events.emit("cancelled", told);
+    return { ...told, outcome: "cancelled", code: "CANCELLED" };
+  }
+  switch (outcome.action) {
+    case "fail": {
+      const { error } = outcome;
+      events.emit("failed", { ...told, status: recorded.status, error });
+      const failed = recorded.status === "failed" ? "failed" : "retried";
+      return { ...told, outcome: failed, code: error.code };
+    }
+    case "release": {
+      const { code, retryAfterMs } = outcome;
+      events.emit("released", { ...told, code, retryAfterMs });
+      return { ...told, outcome: "released", code };
+    }
+    default: {
+      const dropped = recorded.resultDropped;
+      events.emit("completed", {
+        ...told,
+        ...(dropped !== undefined && { resultDropped: dropped }),
+      });
+      return { ...told, outcome: "completed" };
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * The SQL functions that the client calls: their argument names (public API, the same in every
+ * language) and the types that their text form is cast to. A test compares this table with the
+ * installed schema.
+ */
+export const argumentTypes = {
+  define_kind: { p_kind: "text", p_defaults: "jsonb" },
+  enqueue: { p_kind: "text", p_payload: "jsonb", p_options: "jsonb" },
+  enqueue_many: { p_jobs: "jsonb" },
+  claim: {
+    p_kinds: "text[]",
+    p_limit: "int",
+    p_lease_ms: "int",
+    p_worker: "text",
+    p_timeout_ms: "int",
+    p_except: "uuid[]",
+    p_after: "jsonb",
+  },
+  claim_job: { p_id: "uuid", p_lease_ms: "int", p_worker: "text", p_timeout_ms: "int" },
+  extend: { p_id: "uuid", p_generation: "int", p_lease_ms: "int", p_progress: "jsonb" },
+  complete: { p_id: "uuid", p_generation: "int", p_result: "jsonb" },
+  fail: {
+    p_id: "uuid",
+    p_generation: "int",
+    p_error: "jsonb",
+    p_permanent: "boolean",
+    p_retry_after_ms: "int",
+  },
+  release: { p_id: "uuid", p_generation: "int", p_retry_after_ms: "int", p_error_code: "text" },
+  finish_many: { p_outcomes: "jsonb" },
+  guard: { p_id: "uuid", p_generation: "int" },
+  status: { p_id: "uuid", p_owner: "text" },
+  cancel: { p_id: "uuid", p_owner: "text" },
+  retry: { p_id: "uuid", p_owner: "text" },
+  retry_many: { p_filter: "jsonb" },
+  cancel_many: { p_filter: "jsonb" },
+  list: { p_filter: "jsonb" },
+  run_now: { p_id: "uuid" },
+  remove: { p_id: "uuid" },
+  reap: { p_limit: "int" },
+  prune: { p_options: "jsonb" },
+  pause: { p_kind: "text" },
+  resume: { p_kind: "text" },
+  stats: {},
+  has_due_work: { p_kinds: "text[]" },
+  every: { p_name: "text", p_interval_ms: "int" },
+  schema_version: {},
+} as const satisfies Record<string, Record<string, string>>;
+
+export type FunctionName = keyof typeof argumentTypes;
+
+/** The functions that answer rows; all others answer one value. */
+export function isRowFunction(name: FunctionName): boolean {
+  return name === "claim" || name === "claim_job";
+}

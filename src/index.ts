@@ -1,0 +1,38 @@
+export { type AbortCause, JobAbortedError } from "./abort.ts";
+export { classify, PermanentError, type Verdict } from "./classify.ts";
+export type { Arguments, Database, DatabaseTransaction } from "./database.ts";
+export {
+  type Classify,
+  defineJob,
+  type Handled,
+  handle,
+  type JobDefinition,
+  type JobOptions,
+} from "./define.ts";
+export { describeError, type ErrorDescription } from "./describe-error.ts";
+export type { DrainOptions, DrainReason, DrainReport } from "./drain.ts";
+export type { Duration } from "./duration.ts";
+export {
+  DatabaseError,
+  type ErrorCode,
+  errorCodes,
+  InvalidArgumentError,
+  InvalidPayloadError,
+  LeaseholdError,
+  LeaseLostError,
+  leaseholdError,
+  SchemaError,
+} from "./errors.ts";
+export type { FinishedJob } from "./finish.ts";
+export type { FunctionName } from "./functions.ts";
+export type { Job } from "./job.ts";
+export type { EndEvent, JobEvent, LeaseholdEvents } from "./job-event.ts";
+export {
+  createLeasehold,
+  type EnqueueCallOptions,
+  type Leasehold,
+  type LeaseholdOptions,
+} from "./leasehold.ts";
+export { consoleLogger, type Logger, silentLogger } from "./logger.ts";
+export type { EnqueueAnswer, EnqueueItem, EnqueueOptions, JobStatus } from "./queue.ts";
+export type { CancelAnswer, JobState, OwnerOptions, RetryAnswer } from "./status.ts";

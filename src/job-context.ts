@@ -1,0 +1,143 @@
+import type { AbortCause } from "./abort.ts";
+import type { Database } from "./database.ts";
+import { type Duration, durationMs, maxTimerMs } from "./duration.ts";
+import { LeaseLostError, leaseholdError } from "./errors.ts";
+import type { ClaimedJob, Job } from "./job.ts";
+import { toJsonValue } from "./json.ts";
+import type { Lease } from "./lease.ts";
+import type { Logger } from "./logger.ts";
+import { knownOptions, text } from "./options.ts";
+import { minReleaseMs } from "./outcome.ts";
+import { complete } from "./record.ts";
+
+export interface JobContextOptions {
+  readonly database: Database;
+  readonly claimed: ClaimedJob;
+  readonly lease: Lease;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+  readonly abort: (because: AbortCause) => void;
+}
+
+/** The handler's side of an attempt, and what it told us beside returning or throwing. */
+export interface JobContext {
+  job(payload: unknown): Job;
+  /** Whether `job.transaction` completed the job. */
+  readonly committed: boolean;
+  /** What `job.release` asked for. */
+  readonly released: { retryAfterMs: number; code: string } | undefined;
+}
+
+/** Makes the `job` that a handler receives. */
+export function createJobContext(options: JobContextOptions): JobContext {
+  const { claimed, lease } = options;
+  let committed = false;
+  let released: JobContext["released"];
+
+  const methods = {
+    extend: () => lease.extend(),
+    progress: async (value: unknown) =>
+      lease.extend(toJsonValue(value, { what: "progress" }) ?? {}),
+    transaction: async <T>(work: (client: never) => Promise<T> | T): Promise<T> => {
+      if (committed) throw alreadyCompleted(claimed.id);
+      const value = await inTransaction(options, work);
+      committed = true;
+      return value;
+    },
+    release: (asked: { after?: Duration; code?: string } = {}): never => {
+      released = releaseOptions(asked);
+      throw new ReleaseRequest();
+    },
+  };
+
+  return {
+    job: (payload) => ({
+      id: claimed.id,
+      kind: claimed.kind,
+      key: claimed.key,
+      owner: claimed.owner,
+      payload,
+      attempt: claimed.attempts,
+      maxAttempts: claimed.max_attempts,
+      generation: claimed.generation,
+      signal: options.signal,
+      log: options.log,
+      ...methods,
+    }),
+    get committed() {
+      return committed;
+    },
+    get released() {
+      return released;
+    },
+  };
+}
+
+/** What `release` throws to leave the handler. Not an error of the job's. */
+class ReleaseRequest extends Error {
+  override readonly name = "ReleaseRequest";
+
+  constructor() {
+    super("the job is being released; let this pass");
+  }
+}
+
+function releaseOptions(asked: { after?: Duration; code?: string }) {
+  knownOptions("release", asked, ["after", "code"]);
+  const { after = minReleaseMs, code = "RELEASED" } = asked;
+  return {
+    retryAfterMs: Math.max(durationMs("after", after, { max: maxTimerMs }), minReleaseMs),
+    code: text("code", code, { maxBytes: 100 }),
+  };
+}
+
+/**
+ * The user's writes and the completion in one transaction, under guard. The lease is not renewed
+ * meanwhile: guard holds the job's row, so nobody can take it, and an extend would find it busy (or,
+ * on PGlite's one session, wait for this very transaction).
+ */
+async function inTransaction<T>(
+  { database, claimed, lease, abort }: JobContextOptions,
+  work: (client: never) => Promise<T> | T,
+): Promise<T> {
+  if (database.transaction === undefined) throw noTransactions();
+  const claim = { p_id: claimed.id, p_generation: claimed.generation };
+  await lease.stop();
+  try {
+    return await database.transaction(async (tx) => {
+      await tx.call("guard", claim);
+      const value = await work(tx.client as never);
+      const recorded = await complete(tx.call.bind(tx), claimed, value);
+      if (recorded.status === "lost") throw lost(claimed);
+      return value;
+    });
+  } catch (error) {
+    if (error instanceof LeaseLostError) abort("lost");
+    else lease.start();
+    throw error;
+  }
+}
+
+function lost({ id, generation }: ClaimedJob): Error {
+  return leaseholdError(
+    "LH001",
+    `The claim on job ${id} under generation ${generation} is not valid any more`,
+    "Stop working on this job; the transaction was rolled back.",
+  );
+}
+
+function alreadyCompleted(id: string): Error {
+  return leaseholdError(
+    "LH002",
+    `job.transaction was called again after it had completed job ${id}`,
+    "Do all writes of the job in one call.",
+  );
+}
+
+function noTransactions(): Error {
+  return leaseholdError(
+    "LH104",
+    "This database can't hold a transaction open for job.transaction",
+    "Use leasehold/pg or leasehold/pglite, or call leasehold.guard and leasehold.complete in an SQL function of your own.",
+  );
+}

@@ -1,0 +1,170 @@
+import { type ClientParts, handlerParts } from "./client-parts.ts";
+import type { Database } from "./database.ts";
+import { openDefaultDatabase } from "./default-database.ts";
+import { type Handled, isHandled, type JobDefinition } from "./define.ts";
+import { describeError } from "./describe-error.ts";
+import { type DrainOptions, type DrainReport, drain, drainBounds } from "./drain.ts";
+import { invalidArgument, leaseholdError } from "./errors.ts";
+import { createEvents, type Events } from "./events.ts";
+import { pruneNowAndThen } from "./housekeeping.ts";
+import type { LeaseholdEvents } from "./job-event.ts";
+import { consoleLogger, type Logger, safeLogger } from "./logger.ts";
+import { knownOptions } from "./options.ts";
+import {
+  type EnqueueAnswer,
+  type EnqueueItem,
+  type EnqueueOptions,
+  enqueue,
+  enqueueMany,
+} from "./queue.ts";
+import type { Input, PayloadSchema } from "./standard-schema.ts";
+import {
+  type CancelAnswer,
+  cancel,
+  type JobState,
+  type OwnerOptions,
+  type RetryAnswer,
+  retry,
+  status,
+} from "./status.ts";
+import { transactionCaller } from "./tx.ts";
+
+/** What `createLeasehold` takes; all of it is optional. */
+export interface LeaseholdOptions {
+  /**
+   * Where the jobs live: `pg(pool)`, `pglite(…)`. Without it: the PostgreSQL that DATABASE_URL, else
+   * POSTGRES_URL names; with neither an embedded PGlite in `.leasehold/`, save in production.
+   */
+  database?: Database;
+  /** The schema of leasehold's functions in the default database. Default "leasehold". */
+  schema?: string;
+  /** What `handle` answered, for the kinds that this process runs. */
+  handlers?: readonly Handled[];
+  /** pino or the like. Default: warnings and errors on the console. */
+  logger?: Logger;
+}
+
+/** Beside the options of one enqueue: the transaction that the job is part of. */
+export interface EnqueueCallOptions extends EnqueueOptions {
+  /** The user's open transaction: the job is there with its commit, and not with its rollback. */
+  tx?: unknown;
+}
+
+/** A client. It opens nothing before its first call, and never ends the process. */
+export interface Leasehold {
+  readonly database: Database;
+
+  /**
+   * Puts a job into the queue, or says by `outcome` who is in its way. Throws LH103 for a payload
+   * that its schema refuses or that is no JSON, LH002 and LH003 for options, LH004 over 1 MB.
+   */
+  enqueue<Schema extends PayloadSchema>(
+    job: JobDefinition<Schema>,
+    payload?: Input<Schema>,
+    options?: EnqueueCallOptions,
+  ): Promise<EnqueueAnswer>;
+
+  /** Many jobs in one call, answers in the order of the items; one conflict spoils nothing else. */
+  enqueueMany(
+    // biome-ignore lint/suspicious/noExplicitAny: each item has its own schema.
+    items: readonly EnqueueItem<any>[],
+    options?: { tx?: unknown },
+  ): Promise<EnqueueAnswer[]>;
+
+  /**
+   * The job as its owner may see it, reaped first when its lease ran out. Null when it is unknown or
+   * another owner's. Without `owner` there is no such check: for trusted code alone.
+   */
+  status(id: string, options?: OwnerOptions): Promise<JobState | null>;
+
+  /** Cancels a queued job at once; asks a running one to stop. */
+  cancel(id: string, options?: OwnerOptions): Promise<CancelAnswer>;
+
+  /** A failed or cancelled job back to queued, with all its attempts. */
+  retry(id: string, options?: OwnerOptions): Promise<RetryAnswer>;
+
+  /** Works through due jobs within a time budget. Throws LH105 without handlers. */
+  drain(options?: DrainOptions): Promise<DrainReport>;
+
+  readonly on: Events<LeaseholdEvents>["on"];
+  readonly once: Events<LeaseholdEvents>["once"];
+  readonly off: Events<LeaseholdEvents>["off"];
+
+  /** Closes what this client opened itself: the default database, or a pool made from a URL. */
+  close(): Promise<void>;
+}
+
+const optionNames = [
+  "database",
+  "schema",
+  "handlers",
+  "logger",
+] as const satisfies readonly (keyof LeaseholdOptions)[];
+
+/** Makes a client. Throws LH002 and LH003 for options that are wrong. */
+export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
+  const parts = clientParts(options);
+  const { database, events } = parts;
+  const call = (tx: unknown): Database["call"] =>
+    tx === undefined ? database.call.bind(database) : transactionCaller(tx, database.schema);
+
+  return {
+    database,
+    enqueue: async (job, payload, { tx, ...given } = {}) =>
+      enqueue(call(tx), job as unknown as JobDefinition, payload, given),
+    enqueueMany: async (items, { tx } = {}) => enqueueMany(call(tx), items),
+    status: async (id, given) => status(database, id, given),
+    cancel: async (id, given) => cancel(database, id, given),
+    retry: async (id, given) => retry(database, id, given),
+    async drain(given = {}) {
+      if (parts.kinds.length === 0) throw noHandlers();
+      const report = await drain(parts, drainBounds(given, parts.kinds));
+      await pruneNowAndThen(parts);
+      events.emit("drained", report);
+      return report;
+    },
+    on: events.on,
+    once: events.once,
+    off: events.off,
+    close: async () => database.close?.(),
+  };
+}
+
+function clientParts(options: LeaseholdOptions): ClientParts {
+  knownOptions("createLeasehold", options, optionNames);
+  const database = databaseOf(options);
+  const log = safeLogger(options.logger ?? consoleLogger);
+  const events = createEvents<LeaseholdEvents>((error, name) => {
+    log.error({ err: describeError(error), event: name }, "a listener threw");
+  });
+  return { database, events, log, ...handlerParts(database, handlersOf(options.handlers ?? [])) };
+}
+
+function databaseOf({ database, schema }: LeaseholdOptions): Database {
+  if (database === undefined) return openDefaultDatabase(schema === undefined ? {} : { schema });
+  if (typeof database?.call !== "function" || typeof database.schema !== "string") {
+    throw invalidArgument("database", database, "pg(pool), pglite(…) or another Database");
+  }
+  if (schema !== undefined && schema !== database.schema) {
+    throw invalidArgument("schema", schema, "it to the database: pg(pool, { schema })");
+  }
+  return database;
+}
+
+function handlersOf(handlers: readonly Handled[]): readonly Handled[] {
+  if (!Array.isArray(handlers) || !handlers.every(isHandled)) {
+    throw invalidArgument("handlers", handlers, "a list of what handle(definition, fn) answered");
+  }
+  const kinds = handlers.map((handled) => handled.definition.kind);
+  const twice = kinds.find((kind, i) => kinds.indexOf(kind) !== i);
+  if (twice !== undefined) throw invalidArgument("handlers", twice, "one handler for each kind");
+  return handlers;
+}
+
+function noHandlers(): Error {
+  return leaseholdError(
+    "LH105",
+    "This client has no handlers, so there is nothing that a drain could run",
+    "Pass `handlers: [handle(definition, fn)]` to createLeasehold.",
+  );
+}

@@ -1,0 +1,168 @@
+import type { Arguments, Database } from "./database.ts";
+import {
+  isDefinition,
+  type JobDefinition,
+  maxAttemptsNumber,
+  maxDelayMs,
+  priorityNumber,
+} from "./define.ts";
+import { type Duration, durationMs } from "./duration.ts";
+import { invalidArgument } from "./errors.ts";
+import { type JsonValue, toJsonValue } from "./json.ts";
+import { knownOptions, text } from "./options.ts";
+import { type Input, type PayloadSchema, validatePayload } from "./standard-schema.ts";
+
+/** How one enqueue differs from its definition. Durations are milliseconds or text such as "5m". */
+export interface EnqueueOptions {
+  /** Overrides the definition's key; null: none. */
+  key?: string | null;
+  /** Who may see the job. */
+  owner?: string | null;
+  /** -32768 to 32767, lower first. */
+  priority?: number;
+  /** Not before this moment: a Date, or ISO 8601 with a zone. Not together with `delay`. */
+  runAfter?: Date | string;
+  /** Not before this much from now, by the database's clock. */
+  delay?: Duration;
+  startWithin?: Duration;
+  maxAttempts?: number;
+  /** What to do when an unfinished job holds the key. Default "conflict": answer so, write nothing. */
+  onConflict?: "conflict" | "replace" | "rerun";
+  /** A name under which this kind and owner enqueue only once, also after the job has finished. */
+  once?: string;
+  /** How long `once` holds. Default 30 days. */
+  onceFor?: Duration;
+}
+
+export type JobStatus = "queued" | "running" | "completed" | "failed" | "cancelled";
+
+/**
+ * What became of an enqueue. `id` is there only where the job is the caller's: on `conflict` the
+ * holder's id is under `holder`, and null there when it belongs to another owner.
+ */
+export type EnqueueAnswer =
+  | { readonly outcome: "created" | "replaced"; readonly id: string; readonly status: "queued" }
+  | { readonly outcome: "rerun"; readonly id: string; readonly status: "running" }
+  | { readonly outcome: "duplicate"; readonly id: string; readonly status: JobStatus | null }
+  | {
+      readonly outcome: "conflict";
+      readonly holder: { readonly id: string | null; readonly status: "queued" | "running" };
+    };
+
+/** One entry of `enqueueMany`. */
+export interface EnqueueItem<Schema extends PayloadSchema = PayloadSchema> extends EnqueueOptions {
+  job: JobDefinition<Schema>;
+  payload?: Input<Schema>;
+}
+
+const optionNames = [
+  "key",
+  "owner",
+  "priority",
+  "runAfter",
+  "delay",
+  "startWithin",
+  "maxAttempts",
+  "onConflict",
+  "once",
+  "onceFor",
+] as const satisfies readonly (keyof EnqueueOptions)[];
+
+/** The arguments of SQL's enqueue for one job: payload checked, options checked and named. */
+export async function enqueueArguments(
+  definition: JobDefinition,
+  payload: unknown,
+  options: EnqueueOptions,
+): Promise<{ kind: string; payload: JsonValue; options: Record<string, unknown> }> {
+  if (!isDefinition(definition)) {
+    throw invalidArgument("the job", definition, "what defineJob answered");
+  }
+  knownOptions("enqueue", options, optionNames);
+  const parsed = await validatePayload(definition.schema, payload);
+  return {
+    kind: definition.kind,
+    // The input is stored, not what the schema made of it: the handler's side parses it again.
+    payload: toJsonValue(payload, { what: "payload" }),
+    options: sqlOptions(definition, options, options.key ?? keyOf(definition, parsed, options)),
+  };
+}
+
+function keyOf(definition: JobDefinition, parsed: unknown, options: EnqueueOptions) {
+  return options.key === null ? undefined : (definition.key?.(parsed as never) ?? undefined);
+}
+
+function sqlOptions(
+  { priority, settings }: JobDefinition,
+  options: EnqueueOptions,
+  key: string | undefined,
+): Record<string, unknown> {
+  const named = {
+    key: key === undefined ? undefined : text("key", key, { maxBytes: 500 }),
+    owner: options.owner == null ? undefined : text("owner", options.owner, { maxBytes: 500 }),
+    priority: options.priority === undefined ? priority : priorityNumber(options.priority),
+    run_after: options.runAfter === undefined ? undefined : isoTime(options.runAfter),
+    delay_ms: milliseconds("delay", options.delay, 0),
+    start_within_ms: milliseconds("startWithin", options.startWithin, 1) ?? settings.startWithinMs,
+    max_attempts:
+      options.maxAttempts === undefined
+        ? settings.maxAttempts
+        : maxAttemptsNumber(options.maxAttempts),
+    on_conflict: options.onConflict === undefined ? undefined : conflictRule(options.onConflict),
+    once: options.once === undefined ? undefined : text("once", options.once, { maxBytes: 500 }),
+    once_for_ms: milliseconds("onceFor", options.onceFor, 1),
+  };
+  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+}
+
+function milliseconds(name: string, value: Duration | undefined, min: number) {
+  return value === undefined ? undefined : durationMs(name, value, { min, max: maxDelayMs });
+}
+
+function conflictRule(value: unknown): string {
+  if (value === "conflict" || value === "replace" || value === "rerun") return value;
+  throw invalidArgument("onConflict", value, '"conflict", "replace" or "rerun"');
+}
+
+function isoTime(value: unknown): string {
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  const isIso = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$/;
+  if (typeof value === "string" && isIso.test(value)) return value;
+  throw invalidArgument("runAfter", value, 'a Date, or a time such as "2030-01-31T12:00:00Z"');
+}
+
+interface SqlAnswer {
+  outcome: EnqueueAnswer["outcome"];
+  id: string | null;
+  status: string | null;
+  holder?: unknown;
+}
+
+/** SQL's answer without the fields that mean nothing for its outcome. */
+function answer({ outcome, id, status, holder }: SqlAnswer): EnqueueAnswer {
+  return (outcome === "conflict" ? { outcome, holder } : { outcome, id, status }) as EnqueueAnswer;
+}
+
+export async function enqueue(
+  call: Database["call"],
+  definition: JobDefinition,
+  payload: unknown,
+  options: EnqueueOptions,
+): Promise<EnqueueAnswer> {
+  const { kind, ...args } = await enqueueArguments(definition, payload, options);
+  const named: Arguments = { p_kind: kind, p_payload: args.payload, p_options: args.options };
+  return answer((await call("enqueue", named)) as SqlAnswer);
+}
+
+export async function enqueueMany(
+  call: Database["call"],
+  items: readonly EnqueueItem[],
+): Promise<EnqueueAnswer[]> {
+  if (!Array.isArray(items)) throw invalidArgument("items", items, "an array of { job, payload }");
+  const jobs = await Promise.all(
+    items.map(async ({ job, payload, ...options }) => {
+      const args = await enqueueArguments(job, payload, options);
+      return { kind: args.kind, payload: args.payload, ...args.options };
+    }),
+  );
+  return ((await call("enqueue_many", { p_jobs: jobs })) as SqlAnswer[]).map(answer);
+}

@@ -1,0 +1,94 @@
+import type { Database } from "./database.ts";
+import { invalidArgument } from "./errors.ts";
+import { knownOptions, text } from "./options.ts";
+import type { JobStatus } from "./queue.ts";
+
+/** Whose job it must be. Without `owner` any job is answered: for trusted code alone. */
+export interface OwnerOptions {
+  owner?: string;
+}
+
+/** A job as `status` shows it. Times are ISO 8601 in UTC. */
+export interface JobState {
+  readonly id: string;
+  readonly kind: string;
+  readonly status: JobStatus;
+  readonly attempts: number;
+  readonly maxAttempts: number;
+  readonly generation: number;
+  readonly progress: unknown;
+  readonly result: unknown;
+  readonly errorCode: string | null;
+  readonly cancelRequested: boolean;
+  readonly money: string | null;
+  /** What to tell the person who waits, as a code. */
+  readonly notice: string;
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+}
+
+export interface CancelAnswer {
+  readonly outcome: "cancelled" | "requested" | "finished" | "unknown";
+  readonly status: JobStatus | null;
+}
+
+export interface RetryAnswer {
+  readonly outcome: "retried" | "conflict" | "wrong_status" | "unknown";
+  readonly id: string | null;
+  readonly status: JobStatus | null;
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+export async function status(
+  database: Database,
+  id: string,
+  options: OwnerOptions = {},
+): Promise<JobState | null> {
+  const owner = ownerOf("status", id, options);
+  // What is no id is the id of no job; the answer must not tell the two apart.
+  if (!uuid.test(id)) return null;
+  const row = (await database.call("status", { p_id: id, ...owner })) as Record<
+    string,
+    unknown
+  > | null;
+  return row === null ? null : (camelCase(row) as unknown as JobState);
+}
+
+export async function cancel(
+  database: Database,
+  id: string,
+  options: OwnerOptions = {},
+): Promise<CancelAnswer> {
+  const owner = ownerOf("cancel", id, options);
+  if (!uuid.test(id)) return { outcome: "unknown", status: null };
+  return (await database.call("cancel", { p_id: id, ...owner })) as CancelAnswer;
+}
+
+export async function retry(
+  database: Database,
+  id: string,
+  options: OwnerOptions = {},
+): Promise<RetryAnswer> {
+  const owner = ownerOf("retry", id, options);
+  if (!uuid.test(id)) return { outcome: "unknown", id: null, status: null };
+  return (await database.call("retry", { p_id: id, ...owner })) as RetryAnswer;
+}
+
+/** An `owner` that is given but undefined is a mistake of the caller's, never "everyone's". */
+function ownerOf(where: string, id: unknown, options: OwnerOptions): { p_owner?: string } {
+  if (typeof id !== "string") throw invalidArgument("id", id, "the id of a job, as text");
+  knownOptions(where, options, ["owner"]);
+  if (!("owner" in options)) return {};
+  return { p_owner: text("owner", options.owner, { maxBytes: 500 }) };
+}
+
+function camelCase(row: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  );
+}
