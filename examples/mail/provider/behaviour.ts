@@ -1,0 +1,54 @@
+import type { ProviderBehaviour } from "../scenarios.ts";
+
+/** What the provider knows when a message is asked for. */
+export interface Visit {
+  /** 1 for the first time that this message is asked for. */
+  readonly request: number;
+  /** Since the last answer about this message; null at the first request. */
+  readonly sinceLastMs: number | null;
+  /** Whether the API key has been given its rights. */
+  readonly rightsGranted: boolean;
+}
+
+export interface Answer {
+  readonly status: 200 | 401 | 404 | 429 | 503;
+  /** How the message is sent when it is sent. */
+  readonly delivery?: "at once" | "slowly" | "held";
+  readonly retryAfterSeconds?: number;
+  /** Stands in the provider's log. */
+  readonly note: string;
+}
+
+const served: Answer = { status: 200, delivery: "at once", note: "sent" };
+const retryAfterSeconds = 1;
+
+/** Decides what the provider answers. Only facts go in, so the script can be tested without time. */
+export function answer(behaviour: ProviderBehaviour, visit: Visit): Answer {
+  switch (behaviour) {
+    case "serves":
+      return served;
+    case "unavailable twice":
+      return visit.request <= 2 ? { status: 503, note: "pretended to be overloaded" } : served;
+    case "throttles once":
+      return throttle(visit);
+    case "knows nothing":
+      return { status: 404, note: "no such message" };
+    case "refuses until rights are granted":
+      return visit.rightsGranted ? served : { status: 401, note: "the API key has no rights yet" };
+    case "sends slowly":
+      return { status: 200, delivery: "slowly", note: "sent slowly" };
+    case "holds the first answer":
+      return visit.request === 1
+        ? { status: 200, delivery: "held", note: "held back in the middle" }
+        : served;
+  }
+}
+
+/** Who comes back before the second is over is sent away again: the wait is checked, not trusted. */
+function throttle({ sinceLastMs }: Visit): Answer {
+  if (sinceLastMs === null) return { status: 429, retryAfterSeconds, note: "asked to wait 1 s" };
+  const waited = `came back after ${Math.round(sinceLastMs)} ms`;
+  return sinceLastMs < retryAfterSeconds * 1000
+    ? { status: 429, retryAfterSeconds, note: `${waited}: too early` }
+    : { ...served, note: `sent: ${waited}` };
+}
