@@ -1,0 +1,34 @@
+import { quoteIdentifier } from "../../src/database.ts";
+import { quoteLiteral } from "../../src/schema/schema-name.ts";
+import type { Queryable } from "./queryable.ts";
+
+/**
+ * Makes a function that empties all tables of the schema but `migrations`, and puts back the rows
+ * that they hold now: some belong to the installation.
+ */
+export async function tableReset(
+  db: Pick<Queryable, "query">,
+  schema: string,
+): Promise<() => Promise<void>> {
+  const names = await db.query(
+    "select tablename as name from pg_tables where schemaname = $1 and tablename <> 'migrations'",
+    [schema],
+  );
+  const tables = names.map(({ name }) => `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`);
+  if (tables.length === 0) return async () => undefined;
+  const seeds = await Promise.all(tables.map((table) => insertOf(db, table)));
+  // A test that left a transaction open fails here, and soon, instead of waiting for ever.
+  const script = [
+    "set local lock_timeout = '10s'",
+    `truncate ${tables.join(", ")} restart identity`,
+    ...seeds.filter((seed) => seed !== ""),
+  ].join(";\n");
+  return async () => void (await db.query(script));
+}
+
+async function insertOf(db: Pick<Queryable, "query">, table: string): Promise<string> {
+  const [row] = await db.query(`select jsonb_agg(to_jsonb(t))::text as rows from ${table} t`);
+  if (typeof row?.rows !== "string") return "";
+  const rows = `jsonb_populate_recordset(null::${table}, ${quoteLiteral(row.rows)})`;
+  return `insert into ${table} overriding system value select * from ${rows}`;
+}
