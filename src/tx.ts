@@ -1,4 +1,4 @@
-import { type Database, type Row, sqlCaller } from "./database.ts";
+import { answerParsers, type Database, type Row, sqlCaller } from "./database.ts";
 import { leaseholdError, show } from "./errors.ts";
 
 /**
@@ -6,8 +6,11 @@ import { leaseholdError, show } from "./errors.ts";
  * `transaction` hands out. Structural, so that no driver's types are needed.
  */
 export interface TransactionLike {
-  query(text: string, values?: unknown[]): Promise<{ rows: unknown[] }>;
+  query(...statement: unknown[]): Promise<{ rows: unknown[] }>;
 }
+
+/** How node-postgres is told, with each statement, to read the columns of the answer. */
+const types = { getTypeParser: (oid: number) => answerParsers[oid] ?? String };
 
 /** `call` inside the user's transaction. Throws LH107 for anything that is none. */
 export function transactionCaller(tx: unknown, schema: string): Database["call"] {
@@ -16,9 +19,17 @@ export function transactionCaller(tx: unknown, schema: string): Database["call"]
   if (isPool(tx)) throw unknownTx("tx is a pool, whose every query may run on another connection");
   if (isMainHandle(tx)) throw unknownTx("tx is the PGlite itself, not its transaction");
   return sqlCaller(schema, async (text, values) => {
-    const { rows } = await (tx as TransactionLike).query(text, values);
+    const handle = tx as TransactionLike;
+    const { rows } = isPGlite(tx)
+      ? await handle.query(text, values, { parsers: answerParsers })
+      : await handle.query({ text, values, types });
     return rows as Row[];
   });
+}
+
+/** PGlite's transaction runs scripts; a node-postgres client does not. */
+function isPGlite(tx: unknown): boolean {
+  return typeof (tx as { exec?: unknown }).exec === "function";
 }
 
 function isPool(tx: unknown): boolean {

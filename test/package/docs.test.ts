@@ -1,0 +1,79 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { errorCodes } from "../../src/errors.ts";
+
+const pages = ["README.md", ...readdirSync("docs").map((page) => `docs/${page}`)];
+
+/** The blocks of code in one language, as the pages show them. */
+function blocks(language: string): { name: string; code: string }[] {
+  return pages.flatMap((page) => {
+    const fence = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm");
+    return [...readFileSync(page, "utf8").matchAll(fence)].map((match, i) => ({
+      name: `${page.replace(/\W/g, "-")}-${i + 1}`,
+      code: match[1] ?? "",
+    }));
+  });
+}
+
+let folder: string;
+
+beforeAll(() => {
+  // Inside the repository, so that its packages are found.
+  mkdirSync("node_modules/.cache", { recursive: true });
+  folder = mkdtempSync(resolve("node_modules/.cache/docs-"));
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe("the documentation", () => {
+  it("has examples that compile", () => {
+    const examples = blocks("ts");
+    expect(examples.length).toBeGreaterThan(4);
+    for (const { name, code } of examples) writeFileSync(join(folder, `${name}.ts`), code);
+    const config = {
+      extends: resolve("tsconfig.json"),
+      compilerOptions: { paths: sourcePaths(), typeRoots: [resolve("node_modules/@types")] },
+      include: [folder],
+    };
+    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
+    expect(compile(join(folder, "tsconfig.json"))).toBe("");
+  });
+
+  it("explains every error code under a heading of its own", () => {
+    const text = readFileSync("docs/errors.md", "utf8");
+    const headings = [...text.matchAll(/^## (LH\d{3})$/gm)].map((match) => match[1]);
+    expect(headings).toEqual(Object.keys(errorCodes));
+  });
+
+  it("links only to files that exist", () => {
+    const broken = [...pages, "ARCHITECTURE.md", "CONTRIBUTING.md"].flatMap((page) =>
+      [...readFileSync(page, "utf8").matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)]
+        .map((match) => resolve(page, "..", match[1] ?? ""))
+        .filter((path) => !exists(path)),
+    );
+    expect(broken).toEqual([]);
+  });
+});
+
+function sourcePaths(): Record<string, string[]> {
+  return { leasehold: [resolve("src/index.ts")], "leasehold/*": [resolve("src/*/index.ts")] };
+}
+
+function compile(config: string): string {
+  try {
+    return execFileSync("npx", ["tsc", "--noEmit", "-p", config], { encoding: "utf8" });
+  } catch (error) {
+    return String((error as { stdout?: unknown }).stdout);
+  }
+}
+
+function exists(path: string): boolean {
+  try {
+    readFileSync(path);
+    return true;
+  } catch (error) {
+    return (error as { code?: string }).code === "EISDIR";
+  }
+}
