@@ -21,6 +21,7 @@ export const errorCodes = {
   LH105: "no handler is registered",
   LH106: "an optional package is not installed",
   LH107: "the database handle or tx is not one that leasehold knows",
+  LH108: "the one session of the embedded database is busy with a transaction",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;
@@ -58,7 +59,7 @@ export class SchemaError extends LeaseholdError {
   override readonly name = "SchemaError";
 }
 
-/** LH101, LH102, LH104, LH106, LH107. The database can't be used, or not in this way. */
+/** LH101, LH102, LH104, LH106, LH107, LH108. The database can't be used, or not in this way. */
 export class DatabaseError extends LeaseholdError {
   override readonly name = "DatabaseError";
 }
@@ -76,6 +77,7 @@ const classes: Partial<Record<ErrorCode, typeof LeaseholdError>> = {
   LH104: DatabaseError,
   LH106: DatabaseError,
   LH107: DatabaseError,
+  LH108: DatabaseError,
 };
 
 /** Makes the error of the class that belongs to `code`. */

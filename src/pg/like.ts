@@ -1,0 +1,38 @@
+/**
+ * The parts of node-postgres that leasehold uses, by shape: the driver's types are not imported, so
+ * that an application without node-postgres compiles, and any pool of this shape fits.
+ */
+
+/** One statement. It never has a `name`: named ones break behind a transaction pooler. */
+export interface PgQuery {
+  text: string;
+  values?: unknown[];
+  /** How columns are read, in place of the parsers that the application may have changed. */
+  types?: { getTypeParser(oid: number, format?: unknown): (value: string) => unknown };
+}
+
+export interface PgResult {
+  // biome-ignore lint/suspicious/noExplicitAny: as node-postgres declares it
+  rows: any[];
+  /** The command tag: `COMMIT`, or `ROLLBACK` for the commit of a failed transaction. */
+  command?: string;
+}
+
+type ErrorListener = (error: Error) => void;
+
+/** A node-postgres Pool, or what looks like one. */
+export interface PgPoolLike {
+  query(query: PgQuery): Promise<PgResult>;
+  connect(): Promise<PgClientLike>;
+  on?(event: "error", listener: ErrorListener): unknown;
+  listenerCount?(event: "error"): number;
+}
+
+/** A client checked out of a pool. */
+export interface PgClientLike {
+  query(query: PgQuery): Promise<PgResult>;
+  /** Gives the client back; with an error its connection is destroyed. */
+  release(error?: Error): void;
+  on?(event: "error", listener: ErrorListener): unknown;
+  off?(event: "error", listener: ErrorListener): unknown;
+}

@@ -1,0 +1,20 @@
+import { pg } from "../../src/pg/index.ts";
+import { pglite } from "../../src/pglite/index.ts";
+import { openTestDatabase } from "../support/databases.ts";
+import { conformance } from "./conformance.ts";
+import { transactionPooler } from "./transaction-pooler.ts";
+
+conformance("pg", async () => {
+  const { pool, close } = await openTestDatabase("postgres");
+  return { database: (schema) => pg(pool, { schema }), close };
+});
+
+conformance("pg behind a transaction pooler", async () => {
+  const { pool, close } = await openTestDatabase("postgres");
+  return { database: (schema) => pg(transactionPooler(pool), { schema }), close };
+});
+
+conformance("pglite", async () => {
+  const { pglite: db, close } = await openTestDatabase("pglite");
+  return { database: (schema) => pglite(db, { schema }), close };
+});
