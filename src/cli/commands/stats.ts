@@ -1,0 +1,50 @@
+import { command } from "../command.ts";
+import { callForJson } from "../database.ts";
+import { exitCodes } from "../exit-codes.ts";
+import { flag } from "../option-values.ts";
+import { printData, printNote } from "../output.ts";
+import { readableDuration } from "../readable.ts";
+import { type Column, formatTable } from "../table.ts";
+
+/** What SQL's stats answers of one kind. */
+interface KindStats {
+  readonly kind: string;
+  readonly paused: boolean;
+  readonly queued: number;
+  readonly due: number;
+  readonly running: number;
+  readonly expired: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly oldest_due_ms: number | null;
+}
+
+const columns: readonly Column<KindStats>[] = [
+  ["QUEUED", (row) => row.queued],
+  ["DUE", (row) => row.due],
+  [
+    "OLDEST DUE",
+    (row) => (row.oldest_due_ms === null ? null : readableDuration(row.oldest_due_ms)),
+  ],
+  ["RUNNING", (row) => row.running],
+  ["EXPIRED", (row) => row.expired],
+  ["COMPLETED", (row) => row.completed],
+  ["FAILED", (row) => row.failed],
+  ["CANCELLED", (row) => row.cancelled],
+  ["PAUSED", (row) => (row.paused ? "paused" : null)],
+  ["KIND", (row) => row.kind],
+];
+
+export const statsCommand = command({
+  name: "stats",
+  description: "Counts the jobs of each kind by status",
+  async run(given) {
+    const json = await callForJson(given, "stats", {});
+    const { kinds } = JSON.parse(json) as { kinds: KindStats[] };
+    if (flag(given, "json")) printData(json);
+    else if (kinds.length > 0) printData(formatTable(columns, kinds));
+    else printNote("No jobs.");
+    return exitCodes.done;
+  },
+});

@@ -1,0 +1,26 @@
+const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/**
+ * What a terminal draws two columns wide: the characters that Unicode's East Asian Width calls wide
+ * or full width, in rough blocks, and pictures (U+FE0F asks for the picture of a character).
+ */
+const wide =
+  /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{1f1e6}-\u{1f1ff}\u{20000}-\u{3fffd}]|^\p{Emoji_Presentation}|\ufe0f/u;
+
+/** How many columns of a terminal `text` takes: 受 takes two, an accent of its own none. */
+export function displayWidth(text: string): number {
+  let width = 0;
+  for (const { segment } of segmenter.segment(text)) width += wide.test(segment) ? 2 : 1;
+  return width;
+}
+
+/** Characters that move the cursor, recolour, break the line or turn the direction of writing. */
+const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** `text` on one line, harmless for a terminal; what would not be is written as \u001b. */
+export function oneLine(text: string): string {
+  return text
+    .toWellFormed()
+    .replaceAll(/\s*[\r\n]+\s*/g, " ")
+    .replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
