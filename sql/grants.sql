@@ -9,7 +9,7 @@ declare
   v_roles text[];
   v_public constant regprocedure[] := array(
     select p.oid::regprocedure from pg_catalog.pg_proc p
-    where p.pronamespace = v_namespace and p.proname not like '\_%');
+    where p.pronamespace = v_namespace and not starts_with(p.proname::text, '_'));
   v_role text;
   v_function regprocedure;
   v_table regclass;

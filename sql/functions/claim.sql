@@ -29,7 +29,7 @@ begin
   end if;
   v_kinds := leasehold._unpaused(v_kinds);
   if cardinality(v_kinds) > 0 then
-    v_ids := leasehold._due(v_kinds, p_limit, coalesce(p_except, array[]::uuid[]), p_after, v_now);
+    v_ids := leasehold._due(v_kinds, p_limit, array_remove(coalesce(p_except, array[]::uuid[]), null), p_after, v_now);
     if cardinality(v_ids) > 0 then
       return query select c.* from leasehold._claim(v_ids, p_lease_ms, p_worker, p_timeout_ms, v_now) c;
     end if;

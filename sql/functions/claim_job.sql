@@ -4,7 +4,7 @@
 create or replace function leasehold.claim_job(
   p_id uuid, p_lease_ms int = null, p_worker text = null, p_timeout_ms int = null)
 returns setof leasehold.claimed_job language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_ids uuid[];
@@ -14,6 +14,8 @@ begin
   v_ids := array(
     select j.id from leasehold.jobs j
     where j.id = p_id and j.status || '' = 'queued' and j.run_after <= v_now
+      -- A row that was locked when we reaped may be free by now.
+      and not leasehold._expired(j, v_now)
       and not exists (select from leasehold.kinds k where k.kind = j.kind and k.paused_at is not null)
     for no key update of j skip locked);
   if cardinality(v_ids) > 0 then

@@ -28,20 +28,24 @@ begin
     elsif v_value is null then
       v_new := jsonb_populate_record(v_new, jsonb_build_object(v_name, null));
     else
-      perform leasehold._json_int(v_name, v_value, 1, case v_name
+      v_new := jsonb_populate_record(v_new, jsonb_build_object(v_name, leasehold._json_int(v_name, v_value, 1, case v_name
         when 'max_attempts' then 32767
         when 'lease_ms' then 2147483647
         when 'timeout_ms' then 2147483647
-        else v_ten_years_ms end);
-      v_new := jsonb_populate_record(v_new, jsonb_build_object(v_name, v_value));
+        else v_ten_years_ms end)));
     end if;
   end loop;
   if v_new is not distinct from v_old then
     return false;
   end if;
-  update leasehold.kinds k set max_attempts = v_new.max_attempts, backoff_ms = v_new.backoff_ms,
-    lease_ms = v_new.lease_ms, timeout_ms = v_new.timeout_ms, start_within_ms = v_new.start_within_ms,
-    retain_ms = v_new.retain_ms
+  -- Only what this call names: another may have changed the rest since we looked.
+  update leasehold.kinds k set
+    max_attempts = case when p_defaults ? 'max_attempts' then v_new.max_attempts else k.max_attempts end,
+    backoff_ms = case when p_defaults ? 'backoff_ms' then v_new.backoff_ms else k.backoff_ms end,
+    lease_ms = case when p_defaults ? 'lease_ms' then v_new.lease_ms else k.lease_ms end,
+    timeout_ms = case when p_defaults ? 'timeout_ms' then v_new.timeout_ms else k.timeout_ms end,
+    start_within_ms = case when p_defaults ? 'start_within_ms' then v_new.start_within_ms else k.start_within_ms end,
+    retain_ms = case when p_defaults ? 'retain_ms' then v_new.retain_ms else k.retain_ms end
   where k.kind = p_kind;
   return true;
 end

@@ -9,7 +9,7 @@
 create or replace function leasehold.extend(
   p_id uuid, p_generation int, p_lease_ms int = null, p_progress jsonb = null)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_job leasehold.jobs;

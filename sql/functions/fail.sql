@@ -20,6 +20,6 @@ begin
     perform leasehold._refused(p_id, p_generation, 'fail', v_now);
     return null;
   end if;
-  return leasehold._fail(v_job, p_error, coalesce(p_permanent, false), least(p_retry_after_ms, 86400000), v_now);
+  return leasehold._fail(v_job, p_error, coalesce(p_permanent, false), p_retry_after_ms, v_now);
 end
 $$;

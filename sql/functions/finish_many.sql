@@ -8,7 +8,7 @@
 -- Waits for nobody. Errors: LH002 an id twice, a bad action or value; LH003 an unknown name.
 create or replace function leasehold.finish_many(p_outcomes jsonb)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 declare
   v_now constant timestamptz := clock_timestamp();
@@ -42,7 +42,7 @@ begin
     where (o.value ->> 'id')::uuid = any (v_locked) and not (o.value ->> 'id')::uuid = any (coalesce(v_straight, '{}'))
   loop
     v_status := leasehold._finish(v_outcome, v_now);
-    v_done := v_done || jsonb_build_object('id', v_outcome -> 'id', 'status', v_status);
+    v_done := v_done || jsonb_build_object('id', (v_outcome ->> 'id')::uuid, 'status', v_status);
   end loop;
 
   if jsonb_array_length(v_done) = jsonb_array_length(p_outcomes) then

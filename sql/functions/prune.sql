@@ -8,7 +8,7 @@
 -- Errors: LH002, LH003 for the options.
 create or replace function leasehold.prune(p_options jsonb = '{}')
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_finished constant text[] := array['completed', 'failed', 'cancelled'];
@@ -26,7 +26,11 @@ begin
   if p_options ? 'statuses' then
     v_statuses := leasehold._json_statuses('statuses', p_options -> 'statuses', v_finished);
   end if;
-  v_kinds := case when p_options ? 'kinds' then leasehold._json_kinds(p_options -> 'kinds') else leasehold._kinds_finished() end;
+  if p_options ? 'kinds' then
+    v_kinds := leasehold._json_kinds(p_options -> 'kinds');
+  else
+    v_kinds := leasehold._kinds_finished();
+  end if;
   v_ids := array(
     select f.id from unnest(v_kinds) k (kind) left join leasehold.kinds d on d.kind = k.kind cross join lateral (
       select j.id from leasehold.jobs j
@@ -34,10 +38,12 @@ begin
         and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms) * interval '1 millisecond'
       order by j.finished_at limit v_limit) f
     limit v_limit);
+  -- Asked again of the locked row: a job may have been retried, and have ended anew, since we looked.
   v_ids := array(
-    select j.id from leasehold.jobs j
-    where j.id = any (v_ids) and j.status in ('completed', 'failed', 'cancelled')
-    for update skip locked);
+    select j.id from leasehold.jobs j left join leasehold.kinds d on d.kind = j.kind
+    where j.id = any (v_ids) and j.status || '' = any (v_statuses)
+      and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms) * interval '1 millisecond'
+    for update of j skip locked);
   delete from leasehold.job_events e where e.job_id = any (v_ids);
   delete from leasehold.jobs j where j.id = any (v_ids);
   delete from leasehold.once o where (o.kind, o.owner, o.once) in (

@@ -2,7 +2,7 @@
 -- wrong_status (unfinished: cancel it first); unknown.
 create or replace function leasehold.remove(p_id uuid)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_job leasehold.jobs;
 begin

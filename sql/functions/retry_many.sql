@@ -1,6 +1,7 @@
 -- retry_many(filter) → {retried, skipped: [{id, outcome}]}: retry for each job that the filter names,
 -- failed and cancelled ones where it names no status. One conflict spoils nothing else.
---   filter  ids · kind · key · owner · status (one or an array) · error_code · limit (1,000) · after
+--   filter  ids · kind · key · owner · status (one or an array) · error_code · limit (1,000, with
+--           ids 10,000) · after
 -- Locks jobs in the order of (kind, key, id). Errors: LH002, LH003 for the filter.
 create or replace function leasehold.retry_many(p_filter jsonb)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

@@ -2,7 +2,7 @@
 -- due; wrong_status (not queued); unknown.
 create or replace function leasehold.run_now(p_id uuid)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_job leasehold.jobs;

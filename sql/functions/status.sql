@@ -6,7 +6,7 @@
 -- Reads only, and reaps nothing, in a read-only transaction.
 create or replace function leasehold.status(p_id uuid, p_owner text = null)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now constant timestamptz := clock_timestamp();
   v_job leasehold.jobs;

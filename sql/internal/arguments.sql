@@ -1,4 +1,5 @@
 -- Arguments: each check names the argument, shows its value, and says what is accepted (LH002 to LH004).
+-- Patterns do without \d: in a session with standard_conforming_strings off it would mean d.
 
 -- Refuses an argument: names it, shows its value, says what is accepted.
 create or replace function leasehold._refuse(p_name text, p_value text, p_accepted text)
@@ -130,7 +131,7 @@ declare
   v_accepted constant text := 'a time in ISO 8601 with a zone, such as "2030-01-31T12:00:00Z"';
 begin
   if jsonb_typeof(p_value) <> 'string'
-    or p_value #>> '{}' !~ '^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$'
+    or p_value #>> '{}' !~ '^[0-9]{4}(-[0-9]{2}){2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)$'
   then
     perform leasehold._refuse(p_name, p_value::text, v_accepted);
   end if;
@@ -169,7 +170,7 @@ begin
     perform leasehold._refuse('p_after', p_after::text, v_accepted);
   end if;
   for v_priority, v_position in select a.key, a.value from jsonb_each(p_after) a loop
-    if v_priority !~ '^-?\d{1,5}$' or jsonb_typeof(v_position) <> 'object'
+    if v_priority !~ '^-?[0-9]{1,5}$' or jsonb_typeof(v_position) <> 'object'
       or v_position - array['run_after', 'id'] <> '{}' or jsonb_typeof(v_position -> 'id') is distinct from 'string'
     then
       perform leasehold._refuse('p_after', p_after::text, v_accepted);
@@ -208,13 +209,17 @@ begin
   where case when jsonb_typeof(o.value) <> 'object' then true else
     o.value - v_known <> '{}'
     or coalesce(o.value ->> 'id', '') !~ v_uuid
-    or coalesce(o.value ->> 'generation', '') !~ '^\d{1,9}$'
+    or coalesce(o.value ->> 'generation', '') !~ '^[0-9]{1,9}$'
     or coalesce(o.value ->> 'action', '') not in ('complete', 'fail', 'release')
     or o.value ->> 'action' = 'fail' and coalesce(jsonb_typeof(o.value -> 'error'), '') <> 'object'
     or coalesce(jsonb_typeof(o.value -> 'permanent'), 'null') not in ('boolean', 'null')
-    or coalesce(o.value ->> 'retry_after_ms', '0') !~ '^\d{1,9}$' end
+    or case when coalesce(o.value ->> 'retry_after_ms', '0') !~ '^[0-9]{1,10}$' then true
+      else (o.value ->> 'retry_after_ms')::bigint > 2147483647 end end
   limit 1;
   if found then
+    if jsonb_typeof(v_outcome) = 'object' then
+      perform leasehold._check_options('an outcome', v_outcome, v_known);
+    end if;
     perform leasehold._refuse('an outcome', v_outcome::text, '{id: uuid, generation, action: "complete", "fail" (with an '
       || 'error {code, message}) or "release", and where wanted result, permanent, retry_after_ms, error_code}');
   end if;

@@ -7,20 +7,27 @@
 -- just claimed up to there need not walk the dead index entries before it again.
 create or replace function leasehold._due(
   p_kinds text[], p_limit int, p_except uuid[], p_after jsonb, p_now timestamptz)
-returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan as $$
+returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_ids uuid[] := '{}';
   v_priority int := -32769;
   v_from jsonb;
+  v_from_at timestamptz;
+  v_from_id uuid;
+  v_need int;
 begin
   while cardinality(v_ids) < p_limit loop
     v_priority := leasehold._next_priority(p_kinds, v_priority, p_after);
     exit when v_priority is null;
     v_from := p_after -> v_priority::text;
-    v_ids := v_ids || leasehold._due_at(p_kinds, v_priority, p_limit - cardinality(v_ids), p_except,
-      coalesce((v_from ->> 'run_after')::timestamptz, '-infinity'),
-      coalesce((v_from ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000'), p_now);
+    v_from_at := coalesce((v_from ->> 'run_after')::timestamptz, '-infinity');
+    v_from_id := coalesce((v_from ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
+    v_need := p_limit - cardinality(v_ids);
+    if cardinality(p_kinds) = 1 then
+      v_ids := v_ids || leasehold._due_of_kind(p_kinds[1], v_priority, v_need, p_except, v_from_at, v_from_id, p_now);
+    else
+      v_ids := v_ids || leasehold._due_of_kinds(p_kinds, v_priority, v_need, p_except, v_from_at, v_from_id, p_now);
+    end if;
   end loop;
   return v_ids;
 end
@@ -29,7 +36,7 @@ $$;
 -- The next priority after p_priority that has queued jobs, or that p_after names.
 create or replace function leasehold._next_priority(p_kinds text[], p_priority int, p_after jsonb)
 returns int language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set enable_sort = off set plan_cache_mode = force_generic_plan as $$
 declare
   v_named int;
   v_found int;
@@ -46,31 +53,39 @@ begin
 end
 $$;
 
--- Due jobs of one priority. With one kind, the index hands them out in order and each row is
--- locked as it comes. With several, their heads are merged first, unlocked, page by page, and
--- only what the page decided on is locked: locking each kind's head would hide due jobs from a
--- rival for the length of this transaction. The picked ids are fixed in an array: a subquery with
--- LIMIT and SKIP LOCKED may be run again by some plans, and then takes more than its limit.
-create or replace function leasehold._due_at(
+-- Due jobs of one kind and priority, each locked as the index hands it out. The picked ids are fixed
+-- in an array: a subquery with LIMIT and SKIP LOCKED may be run again by some plans, and then takes
+-- more than its limit.
+create or replace function leasehold._due_of_kind(
+  p_kind text, p_priority int, p_limit int, p_except uuid[], p_from_at timestamptz, p_from_id uuid, p_now timestamptz)
+returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
+set plan_cache_mode = force_generic_plan as $$
+begin
+  return array(
+    select j.id from leasehold.jobs j
+    where j.status = 'queued' and j.kind = p_kind and j.priority = p_priority and j.run_after <= p_now
+      and (j.run_after, j.id) >= (p_from_at, p_from_id) and j.attempts < j.max_attempts
+      and (j.start_by is null or j.start_by > p_now) and j.id <> all (p_except)
+    order by j.run_after, j.id limit p_limit for no key update skip locked);
+end
+$$;
+
+-- Due jobs of several kinds in one priority. The kinds' heads are merged first, unlocked, page by
+-- page, and only what the page decided on is locked: locking each kind's head would hide due jobs
+-- from a rival for the length of this transaction. (With enable_sort off as above, the merge's own
+-- sort would make every plan cost the same.)
+create or replace function leasehold._due_of_kinds(
   p_kinds text[], p_priority int, p_limit int, p_except uuid[], p_from_at timestamptz, p_from_id uuid, p_now timestamptz)
 returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
 declare
-  v_kind constant text := p_kinds[1];
   v_ids uuid[] := '{}';
   v_page uuid[];
   v_at timestamptz := p_from_at;
   v_id uuid := p_from_id;
   v_last uuid;
 begin
-  if cardinality(p_kinds) = 1 then
-    return array(
-      select j.id from leasehold.jobs j
-      where j.status = 'queued' and j.kind = v_kind and j.priority = p_priority and j.run_after <= p_now
-        and (j.run_after, j.id) >= (v_at, v_id) and j.attempts < j.max_attempts
-        and (j.start_by is null or j.start_by > p_now) and j.id <> all (p_except)
-      order by j.run_after, j.id limit p_limit for no key update skip locked);
-  end if;
   loop
     select array_agg(c.id order by c.run_after, c.id),
       (array_agg(c.run_after order by c.run_after desc, c.id desc))[1],
@@ -101,7 +116,7 @@ $$;
 create or replace function leasehold._claim(
   p_ids uuid[], p_lease_ms int, p_worker text, p_timeout_ms int, p_now timestamptz)
 returns setof leasehold.claimed_job language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set enable_hashjoin = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 begin
   return query
@@ -142,7 +157,7 @@ $$;
 -- Whether a claim of these kinds would find a due job. The first due one of each priority decides.
 create or replace function leasehold._has_due(p_kinds text[], p_now timestamptz)
 returns boolean language plpgsql stable set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_priority int := -32769;
 begin

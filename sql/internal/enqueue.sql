@@ -166,7 +166,9 @@ begin
       select j.* into v_holder from leasehold.jobs j where j.id = v_holder.id and j.status in ('queued', 'running');
     end if;
     if found then
-      v_answer := leasehold._meet_holder(p_job, v_holder, p_on_conflict, p_now);
+      -- Past its lease still: whoever holds the row decides about the job, and we do not wait for that.
+      v_answer := leasehold._meet_holder(p_job, v_holder,
+        case when leasehold._expired(v_holder, p_now) then 'conflict' else p_on_conflict end, p_now);
       if v_answer is not null then
         return v_answer;
       end if;
@@ -240,8 +242,33 @@ begin
 end
 $$;
 
+-- Raises the error of the first entry that enqueue_many can't take, with its index in front. Looked
+-- for only when the call was refused, so that good calls don't pay for it.
+create or replace function leasehold._refuse_job(p_jobs jsonb, p_now timestamptz)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_index bigint;
+  v_job jsonb;
+  v_code text;
+  v_message text;
+  v_hint text;
+begin
+  for v_index, v_job in
+    select e.nth - 1, e.job from jsonb_array_elements(p_jobs) with ordinality e (job, nth) order by e.nth
+  loop
+    begin
+      perform leasehold._new_job(v_job ->> 'kind', v_job -> 'payload', v_job - array['kind', 'payload'], null, 0, p_now);
+    exception when sqlstate 'LH002' or sqlstate 'LH003' or sqlstate 'LH004' then
+      get stacked diagnostics v_code = returned_sqlstate, v_message = message_text, v_hint = pg_exception_hint;
+      raise exception using errcode = v_code, message = format('p_jobs[%s]: %s', v_index, v_message), hint = v_hint;
+    end;
+  end loop;
+end
+$$;
+
 -- Takes the names under `once` of a bulk call in their order, before any job: those that are new are
--- reserved, those whose time is over are locked. _once then finds them ours without waiting.
+-- reserved, those whose time is over are locked. _once then finds them ours without waiting. One
+-- statement does both: a name that is deleted while we wait for it is reserved in its turn.
 create or replace function leasehold._lock_once(p_jobs jsonb, p_now timestamptz)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -249,14 +276,15 @@ begin
   if not found then
     return;
   end if;
-  insert into leasehold.once (kind, owner, once, expires_at)
-  select distinct e.job ->> 'kind', coalesce(e.job ->> 'owner', ''), e.job ->> 'once', p_now
-  from jsonb_array_elements(p_jobs) e (job) where e.job ->> 'once' is not null
-  order by 1, 2, 3
-  on conflict (kind, owner, once) do nothing;
-  perform from leasehold.once o
-  where o.expires_at <= p_now and (o.kind, o.owner, o.once) in (
-    select e.job ->> 'kind', coalesce(e.job ->> 'owner', ''), e.job ->> 'once' from jsonb_array_elements(p_jobs) e (job))
-  order by o.kind, o.owner, o.once for no key update;
+  insert into leasehold.once as o (kind, owner, once, expires_at)
+  select n.kind, n.owner, n.once, p_now
+  from (
+    select distinct e.job ->> 'kind' as kind, coalesce(e.job ->> 'owner', '') as owner, e.job ->> 'once' as once
+    from jsonb_array_elements(p_jobs) e (job) where e.job ->> 'once' is not null) n
+  where not exists (
+    select from leasehold.once f
+    where f.kind = n.kind and f.owner = n.owner and f.once = n.once and f.expires_at > p_now)
+  order by n.kind, n.owner, n.once
+  on conflict (kind, owner, once) do update set expires_at = o.expires_at where o.expires_at <= p_now;
 end
 $$;

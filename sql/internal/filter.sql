@@ -100,7 +100,7 @@ begin
     exception when unique_violation then
       exit when not exists (
         select from leasehold.jobs j, leasehold._reap(array[j.id], p_now) r
-        where j.kind = v_job.kind and j.key = v_job.key and j.status in ('queued', 'running') and r.status = 'failed');
+        where j.kind = v_job.kind and j.key = v_job.key and j.status in ('queued', 'running') and r.status in ('failed', 'cancelled'));
     end;
   end loop;
   return jsonb_build_object('outcome', 'conflict', 'id', p_id, 'status', v_job.status);
@@ -153,8 +153,9 @@ $$;
 create or replace function leasehold._bulk_ids(p_filter jsonb, p_statuses text[])
 returns setof uuid language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
-  v_limit constant int := leasehold._filter_limit(p_filter, 1000);
-  v_ids constant uuid[] := leasehold._matching(p_filter, case when p_filter ? 'ids' then null else p_statuses end, 1000);
+  v_default constant int := case when p_filter ? 'ids' then 10000 else 1000 end;
+  v_limit constant int := leasehold._filter_limit(p_filter, v_default);
+  v_ids constant uuid[] := leasehold._matching(p_filter, case when p_filter ? 'ids' then null else p_statuses end, v_default);
 begin
   return query
     select j.id from leasehold.jobs j where j.id = any (v_ids[:v_limit]) order by j.kind, j.key, j.id;
@@ -164,13 +165,17 @@ $$;
 -- Ids that a bulk operation was given and that no job of its filter has.
 create or replace function leasehold._unmatched(p_filter jsonb)
 returns jsonb language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  v_ids uuid[];
 begin
-  if not p_filter ? 'ids' then
+  if jsonb_typeof(p_filter) is distinct from 'object' or not p_filter ? 'ids' then
     return '[]';
   end if;
+  -- Without its limit: what that leaves out is not unknown.
+  v_ids := leasehold._matching(p_filter - 'limit', null, 10000);
   return coalesce((
     select jsonb_agg(jsonb_build_object('id', i.id, 'outcome', 'unknown'))
     from unnest(leasehold._json_uuids('ids', p_filter -> 'ids')) i (id)
-    where not i.id = any (leasehold._matching(p_filter, null, 10000))), '[]');
+    where not i.id = any (v_ids)), '[]');
 end
 $$;

@@ -37,7 +37,7 @@ $$;
 -- status and generation keep any index but the primary key from tempting the planner.
 create or replace function leasehold._lock_claim(p_id uuid, p_generation int)
 returns leasehold.jobs language sql volatile set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
   select j from leasehold.jobs j
   where j.id = p_id and j.generation + 0 = p_generation and j.status || '' = 'running'
   for no key update
@@ -50,10 +50,11 @@ $$;
 create or replace function leasehold._move(
   p_job leasehold.jobs, p_to text, p_run_after timestamptz, p_now timestamptz)
 returns text language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_cancel constant boolean := p_job.cancel_requested_at is not null;
   v_to text := case when v_cancel and p_to <> 'completed' then 'cancelled' else p_to end;
+  v_start_by constant timestamptz := leasehold._start_by(p_run_after, p_job.start_within_ms, p_now);
 begin
   if p_job.rerun is not null and not v_cancel then
     return leasehold._rerun(p_job, p_to, p_run_after, p_now);
@@ -69,7 +70,7 @@ begin
     lease_until = null,
     timeout_at = case when v_to = 'queued' then null else j.timeout_at end,
     run_after = case when v_to = 'queued' then p_run_after else j.run_after end,
-    start_by = case when v_to = 'queued' then leasehold._start_by(p_run_after, j.start_within_ms, p_now) else j.start_by end,
+    start_by = case when v_to = 'queued' then v_start_by else j.start_by end,
     finished_at = case when v_to = 'queued' then null else p_now end,
     rerun = null
   where j.id = p_job.id;
@@ -82,7 +83,7 @@ $$;
 create or replace function leasehold._rerun(
   p_job leasehold.jobs, p_to text, p_run_after timestamptz, p_now timestamptz)
 returns text language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_run_after constant timestamptz := case
     when p_to = 'queued' then greatest(p_job.run_after, p_run_after) else p_job.run_after end;

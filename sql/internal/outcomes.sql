@@ -25,20 +25,26 @@ declare
   v_job leasehold.jobs := p_job;
   v_code constant text := left(coalesce(nullif(p_error ->> 'code', ''), 'ERROR'), 100);
   v_message constant text := left(coalesce(nullif(p_error ->> 'message', ''), v_code), 4000);
-  v_detail jsonb := p_error -> 'details';
+  v_details jsonb := p_error -> 'details';
+  v_delay_ms bigint := leasehold._backoff_ms(p_job.kind, p_job.attempts);
   v_to constant text := case when p_permanent or p_job.attempts >= p_job.max_attempts then 'failed' else 'queued' end;
   v_status text;
 begin
+  -- Not in one expression: least(null, a day) is a day.
+  if p_retry_after_ms is not null then
+    v_delay_ms := least(p_retry_after_ms, 86400000);
+  end if;
   v_job.budget_releases := 0;
   v_job.last_error_code := v_code;
   v_job.last_error_message := v_message;
-  v_status := leasehold._move(v_job, v_to,
-    p_now + coalesce(p_retry_after_ms, leasehold._backoff_ms(p_job.kind, p_job.attempts)) * interval '1 millisecond', p_now);
-  if octet_length(v_detail::text) > 65536 then
-    v_detail := null;
+  v_status := leasehold._move(v_job, v_to, p_now + v_delay_ms * interval '1 millisecond', p_now);
+  if v_details is null or octet_length(v_details::text) > 65536 then
+    v_details := '{}';
+  else
+    v_details := jsonb_build_object('details', v_details);
   end if;
-  perform leasehold._event(p_job.id, 'failed', p_job.generation, p_now, v_code, v_message, jsonb_strip_nulls(jsonb_build_object(
-    'attempt', p_job.attempts, 'to', v_status, 'worker', p_job.worker, 'details', v_detail)));
+  perform leasehold._event(p_job.id, 'failed', p_job.generation, p_now, v_code, v_message, v_details
+    || jsonb_strip_nulls(jsonb_build_object('attempt', p_job.attempts, 'to', v_status, 'worker', p_job.worker)));
   return v_status;
 end
 $$;
@@ -81,20 +87,24 @@ begin
 end
 $$;
 
--- Whether the last p_count events of a job are all releases.
+-- Whether the last p_count outcomes of a job are all releases. What others did meanwhile is none.
 create or replace function leasehold._only_releases(p_id uuid, p_count int)
 returns boolean language sql stable set search_path = pg_catalog, pg_temp as $$
   select count(*) filter (where e.event = 'released') = p_count
-  from (select event from leasehold.job_events where job_id = p_id order by id desc limit p_count) e
+  from (
+    select event from leasehold.job_events
+    where job_id = p_id and event not in ('refused', 'replaced', 'run_now')
+    order by id desc limit p_count) e
 $$;
 
 -- Was this claim completed already? True for the repetition of a complete whose answer was lost,
--- also when the completion led straight into a rerun, until the next claim.
+-- also when the completion led straight into a rerun, until the next claim, whatever became of the
+-- rerun meanwhile.
 create or replace function leasehold._was_completed(p_id uuid, p_generation int)
 returns boolean language sql stable set search_path = pg_catalog, pg_temp as $$
   select exists (
     select from leasehold.jobs j
-    where j.id = p_id and j.generation = p_generation and (j.status = 'completed' or j.status = 'queued' and exists (
+    where j.id = p_id and j.generation = p_generation and (j.status = 'completed' or exists (
       select from leasehold.job_events e
       where e.job_id = j.id and e.generation = p_generation and e.event = 'rerun' and e.detail ->> 'after' = 'completed')))
 $$;
@@ -109,8 +119,7 @@ declare
 begin
   case p_outcome ->> 'action'
     when 'fail' then
-      return leasehold._fail(v_job, v_error, coalesce((p_outcome ->> 'permanent')::boolean, false),
-        least(v_retry_after_ms, 86400000), p_now);
+      return leasehold._fail(v_job, v_error, coalesce((p_outcome ->> 'permanent')::boolean, false), v_retry_after_ms, p_now);
     when 'release' then
       return leasehold._release(v_job, coalesce(v_retry_after_ms, 0), p_outcome ->> 'error_code', p_now);
     else
@@ -118,7 +127,7 @@ begin
         perform leasehold._event(v_job.id, 'result_dropped', v_job.generation, p_now, 'RESULT_DROPPED',
           left(v_error ->> 'message', 4000));
       end if;
-      return leasehold._complete(v_job, p_outcome -> 'result', p_now);
+      return leasehold._complete(v_job, nullif(p_outcome -> 'result', 'null'), p_now);
   end case;
 end
 $$;
@@ -127,7 +136,7 @@ $$;
 -- refused, which leaves a trace.
 create or replace function leasehold._not_locked(p_outcomes jsonb, p_done jsonb, p_now timestamptz)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_done jsonb := p_done;
   v_refused jsonb := '[]';

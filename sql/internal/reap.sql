@@ -4,7 +4,7 @@
 -- became of each. Waits for nobody: a locked row is skipped, since whoever holds it is alive.
 create or replace function leasehold._reap(p_ids uuid[], p_now timestamptz)
 returns table (id uuid, status text) language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_job leasehold.jobs;
   v_code text;
@@ -46,7 +46,7 @@ $$;
 -- Jobs of these kinds that anyone may reap now, at most p_limit of them.
 create or replace function leasehold._expired_ids(p_kinds text[], p_limit int, p_now timestamptz)
 returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
 begin
   return array(
     select e.id from unnest(p_kinds) k (kind) cross join lateral (
@@ -65,7 +65,7 @@ $$;
 -- Kinds that have a job in this status, found by leaping from kind to kind in the index.
 create or replace function leasehold._kinds_queued()
 returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 begin
   return array(
     with recursive leap (kind) as (
@@ -79,7 +79,7 @@ $$;
 
 create or replace function leasehold._kinds_finished()
 returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 begin
   return array(
     with recursive leap (kind) as (

@@ -1,0 +1,96 @@
+import { expect } from "vitest";
+import { type Calls, json } from "./calls.ts";
+
+/**
+ * Calls every public function, through a small queue's whole life, and checks each answer. Needs an
+ * empty queue and no right but to execute the functions. Answers the names of what it called.
+ */
+export async function tour({ call, rows }: Pick<Calls, "call" | "rows">): Promise<Set<string>> {
+  const names = new Set<string>();
+  const calls: Pick<Calls, "call" | "rows"> = {
+    call: (name, ...values) => call(names.add(name) && name, ...values),
+    rows: (name, ...values) => rows(names.add(name) && name, ...values),
+  };
+  await defineAndEnqueue(calls);
+  await work(calls);
+  await operate(calls);
+  return names;
+}
+
+type Tour = (calls: Pick<Calls, "call" | "rows">) => Promise<void>;
+
+const defineAndEnqueue: Tour = async ({ call }) => {
+  expect(await call("schema_version")).toMatchObject({ version: expect.any(Number) });
+  const defaults = { max_attempts: 4, backoff_ms: [0], lease_ms: 60_000, retain_ms: 1000 };
+  expect(await call("define_kind", "k", defaults)).toBe(true);
+  const options = { key: "a", owner: "ann", once: "o", priority: -1, start_within_ms: 60_000 };
+  const first = await call("enqueue", "k", '{"v": 1}', options);
+  expect(first).toMatchObject({ outcome: "created", status: "queued" });
+  expect(await call("enqueue", "k", "{}", options)).toMatchObject({ outcome: "duplicate" });
+  const jobs = [
+    { kind: "k", key: "a", owner: "ann", on_conflict: "replace", payload: { v: 2 } },
+    { kind: "k", key: "b", run_after: "2020-01-01T00:00:00Z" },
+    { kind: "k", once: "p", delay_ms: 3_600_000 },
+    { kind: "k", key: "a" },
+  ];
+  const answers = await call("enqueue_many", json(jobs));
+  expect(answers).toMatchObject([
+    { outcome: "replaced", id: first.id },
+    { outcome: "created" },
+    { outcome: "created" },
+    { outcome: "conflict", holder: { id: null, status: "queued" } },
+  ]);
+  expect(await call("pause", "k")).toBe(true);
+  expect(await call("has_due_work", ["k"])).toBe(false);
+  expect(await call("resume", "k")).toBe(true);
+  expect(await call("has_due_work")).toBe(true);
+  expect(await call("stats")).toMatchObject({ kinds: [{ kind: "k", queued: 3, due: 2 }] });
+};
+
+const work: Tour = async ({ call, rows }) => {
+  const [a, b] = await rows("claim", ["k", "none"], 2);
+  expect([a, b]).toMatchObject([
+    { key: "a", owner: "ann", payload: { v: 2 }, attempts: 1, generation: 1 },
+    { key: "b", run_after: "2020-01-01T00:00:00.000000Z", max_attempts: 4 },
+  ]);
+  expect(await call("extend", a?.id, 1, null, { step: 1 })).toMatchObject({ held: true });
+  await call("guard", a?.id, 1);
+  await expect(call("guard", a?.id, 2)).rejects.toMatchObject({ code: "LH001" });
+  expect(await call("complete", a?.id, 1, { ok: true })).toBe(true);
+  expect(await call("complete", a?.id, 2)).toBe(false);
+  expect(await call("status", a?.id, "ann")).toMatchObject({ status: "completed" });
+  expect(await call("status", a?.id, "bob")).toBeNull();
+  expect(await call("fail", b?.id, 1, { code: "X", message: "m" })).toBe("queued");
+  expect(await rows("claim_job", b?.id)).toMatchObject([{ generation: 2 }]);
+  expect(await call("release", b?.id, 2, 3_600_000, "LATER")).toBe(true);
+  expect(await call("run_now", b?.id)).toMatchObject({ outcome: "due" });
+  expect(await rows("claim_job", b?.id, 1)).toMatchObject([{ generation: 3 }]);
+  let reaped = 0;
+  while (reaped === 0) reaped = await call("reap");
+  expect(await call("status", b?.id)).toMatchObject({ error_code: "LEASE_EXPIRED" });
+  expect(await rows("claim", ["k"])).toMatchObject([{ id: b?.id, generation: 4 }]);
+  const outcome = { id: b?.id, action: "fail", error: { code: "Y" }, permanent: true };
+  const outcomes = json([{ ...outcome, generation: 4 }]);
+  expect(await call("finish_many", outcomes)).toEqual({
+    ...{ done: [{ id: b?.id, status: "failed" }], refused: [], busy: [] },
+  });
+};
+
+const operate: Tour = async ({ call }) => {
+  const { jobs, next } = await call("list", { kind: "k", status: "failed", limit: 10 });
+  expect([jobs, next]).toMatchObject([[{ key: "b", error_code: "Y", generation: 4 }], null]);
+  const id = jobs[0].id;
+  expect(await call("retry", id)).toMatchObject({ outcome: "retried" });
+  expect(await call("cancel", id)).toEqual({ outcome: "cancelled", status: "cancelled" });
+  expect(await call("retry_many", { ids: [id] })).toEqual({ retried: 1, skipped: [] });
+  expect(await call("cancel_many", { kind: "k" })).toMatchObject({ cancelled: 2, skipped: [] });
+  expect(await call("remove", id)).toMatchObject({ outcome: "removed" });
+  expect(await call("prune", { older_than_ms: 0 })).toEqual({ deleted: 2 });
+  expect(await call("every", "tick", 3_600_000)).toBe(true);
+  expect(await call("every", "tick", 3_600_000)).toBe(false);
+};
+
+/** The names of all functions that a user may call. */
+export const publicFunctions = `select p.proname as name from pg_catalog.pg_proc p
+  join pg_catalog.pg_namespace n on n.oid = p.pronamespace
+  where n.nspname = $1 and p.proname not like '\\_%' order by 1`;
