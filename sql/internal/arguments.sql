@@ -1,5 +1,4 @@
--- Arguments: each check names the argument, shows its value, and says what is accepted (LH002 to LH004).
--- Patterns do without \d: in a session with standard_conforming_strings off it would mean d.
+-- Arguments: each check names the argument, shows its value, and says what is accepted (LH002, LH004).
 
 -- Refuses an argument: names it, shows its value, says what is accepted.
 create or replace function leasehold._refuse(p_name text, p_value text, p_accepted text)
@@ -24,20 +23,6 @@ begin
 end
 $$;
 
--- The same for an option in JSON; answers the number.
-create or replace function leasehold._json_int(p_name text, p_value jsonb, p_min bigint, p_max bigint)
-returns bigint language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if jsonb_typeof(p_value) is distinct from 'number'
-    or p_value::numeric <> trunc(p_value::numeric)
-    or p_value::numeric not between p_min and p_max
-  then
-    perform leasehold._refuse(p_name, p_value::text, format('a whole number from %s to %s', p_min, p_max));
-  end if;
-  return p_value::numeric::bigint;
-end
-$$;
-
 -- A name that people and logs will read: not blank, no control characters, bounded.
 create or replace function leasehold._check_text(p_name text, p_value text, p_max_bytes int)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -48,20 +33,6 @@ begin
     perform leasehold._refuse(p_name, quote_literal(p_value), format(
       'text of 1 to %s bytes that is not blank and has no control characters', p_max_bytes));
   end if;
-end
-$$;
-
--- The same for an option in JSON, where null means that there is none.
-create or replace function leasehold._json_text(p_name text, p_value jsonb)
-returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if p_value is null or jsonb_typeof(p_value) = 'null' then
-    return null;
-  elsif jsonb_typeof(p_value) <> 'string' then
-    perform leasehold._refuse(p_name, p_value::text, 'text');
-  end if;
-  perform leasehold._check_text(p_name, p_value #>> '{}', 500);
-  return p_value #>> '{}';
 end
 $$;
 
@@ -96,48 +67,6 @@ begin
       message = format('%s has %s bytes, more than 1048576', p_name, octet_length(p_value::text)),
       hint = 'Store it elsewhere and pass a reference to it.';
   end if;
-end
-$$;
-
-create or replace function leasehold._refuse_option(p_option text, p_known text[])
-returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  raise exception using errcode = 'LH003',
-    message = format('option %s is not known', quote_ident(p_option)),
-    hint = format('Known here: %s.', array_to_string(p_known, ', '));
-end
-$$;
-
--- The first argument that a function takes as options must be an object with known names only.
-create or replace function leasehold._check_options(p_name text, p_options jsonb, p_known text[])
-returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  v_option text;
-begin
-  if jsonb_typeof(p_options) is distinct from 'object' then
-    perform leasehold._refuse(p_name, p_options::text, 'a JSON object');
-  end if;
-  select o into v_option from jsonb_object_keys(p_options - p_known) o limit 1;
-  if found then
-    perform leasehold._refuse_option(v_option, p_known);
-  end if;
-end
-$$;
-
--- A moment in JSON: ISO 8601 with a zone, since the session's zone is nobody's intention.
-create or replace function leasehold._json_time(p_name text, p_value jsonb)
-returns timestamptz language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  v_accepted constant text := 'a time in ISO 8601 with a zone, such as "2030-01-31T12:00:00Z"';
-begin
-  if jsonb_typeof(p_value) <> 'string'
-    or p_value #>> '{}' !~ '^[0-9]{4}(-[0-9]{2}){2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)$'
-  then
-    perform leasehold._refuse(p_name, p_value::text, v_accepted);
-  end if;
-  return (p_value #>> '{}')::timestamptz;
-exception when datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
-  perform leasehold._refuse(p_name, p_value::text, v_accepted);
 end
 $$;
 
@@ -228,28 +157,5 @@ begin
   if found then
     perform leasehold._refuse('id', v_id || ' twice', 'each job once');
   end if;
-end
-$$;
-
-create or replace function leasehold._json_kinds(p_value jsonb)
-returns text[] language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if jsonb_typeof(p_value) is distinct from 'array' then
-    perform leasehold._refuse('kinds', p_value::text, 'an array of kinds');
-  end if;
-  return leasehold._check_kinds(array(select jsonb_array_elements_text(p_value)));
-end
-$$;
-
--- A kind's backoff list; null where it takes the library's default.
-create or replace function leasehold._json_backoff(p_value jsonb)
-returns int[] language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if p_value is null then
-    return null;
-  elsif jsonb_typeof(p_value) <> 'array' or jsonb_array_length(p_value) not between 1 and 100 then
-    perform leasehold._refuse('backoff_ms', p_value::text, 'an array of 1 to 100 delays in milliseconds');
-  end if;
-  return array(select leasehold._json_int('backoff_ms', d, 0, 2147483647) from jsonb_array_elements(p_value) d);
 end
 $$;

@@ -1,6 +1,7 @@
--- Moments as text, and ids that sort by creation. What the public functions share stands in this folder:
--- What the public functions share. Every name begins with an underscore and is granted to nobody:
--- these run only inside a function that runs as the schema's owner.
+-- Moments as text, and ids that sort by creation.
+--
+-- What the public functions share stands in this folder. Every name begins with an underscore and is
+-- granted to nobody: these run only inside a function that runs as the schema's owner.
 --
 -- Every function pins its search_path to pg_catalog, with pg_temp last: an empty path would still
 -- search the caller's temporary schema first for type names, and a domain called `text` would run

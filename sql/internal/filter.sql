@@ -51,33 +51,6 @@ begin
 end
 $$;
 
-create or replace function leasehold._json_statuses(p_name text, p_value jsonb, p_allowed text[])
-returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-declare
-  v_list constant jsonb := case when jsonb_typeof(p_value) = 'array' then p_value else jsonb_build_array(p_value) end;
-begin
-  if v_list = '[]' or not to_jsonb(p_allowed) @> v_list then
-    perform leasehold._refuse(p_name, p_value::text, 'one or more of ' || array_to_string(p_allowed, ', '));
-  end if;
-  return array(select jsonb_array_elements_text(v_list));
-end
-$$;
-
--- An array of uuids in JSON; a null in it stays null.
-create or replace function leasehold._json_uuids(p_name text, p_value jsonb)
-returns uuid[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
-begin
-  if p_value is null or p_value = '[null]' then
-    return null;
-  elsif jsonb_typeof(p_value) <> 'array' or jsonb_array_length(p_value) > 10000 then
-    perform leasehold._refuse(p_name, p_value::text, 'an array of at most 10000 job ids');
-  end if;
-  return array(select u::uuid from jsonb_array_elements_text(p_value) u);
-exception when invalid_text_representation then
-  perform leasehold._refuse(p_name, p_value::text, 'job ids, each a uuid');
-end
-$$;
-
 -- A finished job begins anew: generation, last error and history stay. It enters the unique index
 -- of unfinished keys; another job that holds the key by then makes this a conflict, unless that
 -- one is an orphan, which is reaped first.
