@@ -2,8 +2,7 @@ import { type AbortCause, JobAbortedError } from "./abort.ts";
 import { PermanentError } from "./classify.ts";
 import type { Database } from "./database.ts";
 import type { Handled } from "./define.ts";
-import { describeError } from "./describe-error.ts";
-import { LeaseLostError } from "./errors.ts";
+import { causeChain, describeError, read } from "./describe-error.ts";
 import type { ClaimedJob } from "./job.ts";
 import { createJobContext, type JobContext } from "./job-context.ts";
 import { keepLease, type Lease } from "./lease.ts";
@@ -47,8 +46,11 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
   const { claimed, handled } = options;
   const log = childLogger(options.log, { job: claimed.id, kind: claimed.kind });
   const controller = new AbortController();
+  const deadline = new AbortController();
   const abort = (because: AbortCause) => {
     if (!controller.signal.aborted) controller.abort(new JobAbortedError(because));
+    // A cancelled handler may have work to undo: it has the time that it had.
+    if (because !== "cancel") deadline.abort();
   };
   const lease = keepLease({
     call: options.database.call.bind(options.database),
@@ -60,9 +62,11 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
     onError: options.onError,
   });
   const stopWatching = watch(options, abort);
-  const context = createJobContext({ ...options, log, lease, abort, signal: controller.signal });
+  const context = createJobContext({ ...options, log, lease, signal: controller.signal });
   try {
-    const ending = await endingOf(options, context, controller.signal, lease);
+    const running = run(options, context, controller.signal);
+    const over = pastGrace(deadline.signal, options.graceMs, running);
+    const ending = await endingOf(context, lease, await Promise.race([running, over]));
     const own = { classify: handled.classify, log };
     const outcome = decide(claimed, ending, controller.signal, own);
     return { outcome, abandoned: ending.how === "ignored" };
@@ -89,13 +93,12 @@ function watch(
   };
 }
 
-async function endingOf(
-  options: AttemptOptions,
+/** Checks the payload and runs the handler; never rejects. */
+async function run(
+  { handled, claimed }: AttemptOptions,
   context: JobContext,
   signal: AbortSignal,
-  lease: Lease,
 ): Promise<Ending> {
-  const { handled, claimed } = options;
   let payload: unknown;
   try {
     payload = await validatePayload(handled.definition.schema, claimed.payload);
@@ -104,18 +107,8 @@ async function endingOf(
     const { message } = describeError(cause);
     return { how: "threw", thrown: new PermanentError(message, { code: "INVALID_PAYLOAD" }) };
   }
-  const running = run(handled, context, payload);
-  const ending = await Promise.race([running, pastGrace(signal, options.graceMs, running)]);
-  // What the handler said to the context counts, even where it threw or returned something else.
-  if (context.committed) return { how: "committed" };
-  if (context.released) return { how: "released", ...context.released };
-  if (ending.how === "threw" && ending.thrown instanceof LeaseLostError) {
-    await lease.extend().catch(() => false); // finds out for itself, and aborts as lost
-  }
-  return ending;
-}
-
-async function run(handled: Handled, context: JobContext, payload: unknown): Promise<Ending> {
+  // Told to stop before it began, as while the claim was under way: it need not begin.
+  if (signal.aborted) return { how: "threw", thrown: signal.reason };
   try {
     return { how: "returned", result: await handled.run(context.job(payload)) };
   } catch (thrown) {
@@ -123,24 +116,37 @@ async function run(handled: Handled, context: JobContext, payload: unknown): Pro
   }
 }
 
-/** Resolves a grace after the signal; never when the handler is done by then. */
+/** What the handler said to the context counts, even where it threw or returned something else. */
+async function endingOf(context: JobContext, lease: Lease, ending: Ending): Promise<Ending> {
+  if (context.committed) return { how: "committed", ...context.committed };
+  if (context.released) return { how: "released", ...context.released };
+  if (ending.how === "threw" && saysLost(ending.thrown)) {
+    await lease.extend().catch(() => false); // finds out for itself, and aborts as lost
+  }
+  return ending;
+}
+
+/** Whether this is LH001, ours or as a driver reports the SQLSTATE of the user's own guard. */
+function saysLost(thrown: unknown): boolean {
+  return causeChain(thrown).some((error) => read(error, "code") === "LH001");
+}
+
+/** Resolves a grace after the deadline; never when the handler is done by then. */
 function pastGrace(
-  signal: AbortSignal,
+  deadline: AbortSignal,
   graceMs: number = defaultGraceMs,
   running: Promise<unknown>,
 ): Promise<Ending> {
   return new Promise((resolve) => {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const onAbort = () => {
-      // A cancelled handler may have work to undo; it has until its timeout.
-      if ((signal.reason as JobAbortedError).because === "cancel") return;
+    const onDeadline = () => {
       timer = setTimeout(() => resolve({ how: "ignored" }), graceMs);
     };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
+    if (deadline.aborted) onDeadline();
+    else deadline.addEventListener("abort", onDeadline, { once: true });
     void running.then(() => {
       clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
+      deadline.removeEventListener("abort", onDeadline);
     });
   });
 }

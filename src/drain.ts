@@ -2,29 +2,14 @@ import { JobAbortedError } from "./abort.ts";
 import { runAttempt } from "./attempt.ts";
 import { claimOne } from "./claim.ts";
 import type { ClientParts } from "./client-parts.ts";
-import { type Duration, durationMs, maxTimerMs } from "./duration.ts";
-import { invalidArgument } from "./errors.ts";
+import type { Bounds } from "./drain-bounds.ts";
+import { maxTimerMs } from "./duration.ts";
 import { type FinishedJob, finish } from "./finish.ts";
 import type { ClaimedJob } from "./job.ts";
 import { jobEvent } from "./job-event.ts";
-import { integer, knownOptions, text } from "./options.ts";
 import { onTermination } from "./termination.ts";
 
-/** How a drain is bounded. Durations are milliseconds or text such as "240s". */
-export interface DrainOptions {
-  /** All the time that it has, from its call to its return. Default 240 s. */
-  budget?: Duration;
-  /** It claims nothing with less than this left of the budget. Default 30 s. */
-  reserve?: Duration;
-  /** At most so many jobs, one after the other, 1 to 10,000. Default 3. */
-  maxJobs?: number;
-  /** Only these of the registered kinds. */
-  kinds?: readonly string[];
-  /** A name for diagnosis. Default: the process id and a random part. */
-  worker?: string;
-  /** Aborting it stops the claiming at once and tells the handler to give its job back. */
-  signal?: AbortSignal;
-}
+export type { DrainOptions } from "./drain-bounds.ts";
 
 /** Why a drain stopped. */
 export type DrainReason =
@@ -61,60 +46,6 @@ export interface DrainReport {
   readonly unrecorded: number;
   readonly durationMs: number;
   readonly error?: unknown;
-}
-
-interface Bounds {
-  readonly budgetMs: number;
-  readonly reserveMs: number;
-  readonly maxJobs: number;
-  readonly kinds: readonly string[];
-  readonly worker: string;
-  readonly signal: AbortSignal | undefined;
-}
-
-const optionNames = [
-  "budget",
-  "reserve",
-  "maxJobs",
-  "kinds",
-  "worker",
-  "signal",
-] as const satisfies readonly (keyof DrainOptions)[];
-
-/** Checks the options of a drain and fills in its defaults. Throws LH002, LH003, LH105. */
-export function drainBounds(options: DrainOptions, registered: readonly string[]): Bounds {
-  knownOptions("drain", options, optionNames);
-  const budgetMs = durationMs("budget", options.budget ?? "240s", { min: 1, max: maxTimerMs });
-  const reserveMs = durationMs("reserve", options.reserve ?? Math.min(30_000, (budgetMs / 2) | 0), {
-    max: maxTimerMs,
-  });
-  if (reserveMs >= budgetMs) {
-    throw invalidArgument("reserve", options.reserve, `less than the budget of ${budgetMs} ms`);
-  }
-  const { maxJobs = 3, kinds = registered, signal } = options;
-  for (const kind of kinds) {
-    if (!registered.includes(kind)) {
-      throw invalidArgument("kinds", kind, `kinds that have a handler: ${registered.join(", ")}`);
-    }
-  }
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw invalidArgument("signal", signal, "an AbortSignal");
-  }
-  return {
-    budgetMs,
-    reserveMs,
-    maxJobs: integer("maxJobs", maxJobs, { min: 1, max: 10_000 }),
-    kinds,
-    worker:
-      options.worker === undefined
-        ? workerName()
-        : text("worker", options.worker, { maxBytes: 500 }),
-    signal,
-  };
-}
-
-function workerName(): string {
-  return `drain-${globalThis.process?.pid ?? 0}-${crypto.randomUUID().slice(0, 8)}`;
 }
 
 /**

@@ -1,7 +1,6 @@
-import type { AbortCause } from "./abort.ts";
 import type { Database } from "./database.ts";
 import { type Duration, durationMs, maxTimerMs } from "./duration.ts";
-import { LeaseLostError, leaseholdError } from "./errors.ts";
+import { leaseholdError } from "./errors.ts";
 import type { ClaimedJob, Job } from "./job.ts";
 import { toJsonValue } from "./json.ts";
 import type { Lease } from "./lease.ts";
@@ -16,14 +15,13 @@ export interface JobContextOptions {
   readonly lease: Lease;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  readonly abort: (because: AbortCause) => void;
 }
 
 /** The handler's side of an attempt, and what it told us beside returning or throwing. */
 export interface JobContext {
   job(payload: unknown): Job;
-  /** Whether `job.transaction` completed the job. */
-  readonly committed: boolean;
+  /** Set once `job.transaction` has completed the job. */
+  readonly committed: { resultDropped?: string } | undefined;
   /** What `job.release` asked for. */
   readonly released: { retryAfterMs: number; code: string } | undefined;
 }
@@ -31,7 +29,7 @@ export interface JobContext {
 /** Makes the `job` that a handler receives. */
 export function createJobContext(options: JobContextOptions): JobContext {
   const { claimed, lease } = options;
-  let committed = false;
+  let committed: JobContext["committed"];
   let released: JobContext["released"];
 
   const methods = {
@@ -40,8 +38,8 @@ export function createJobContext(options: JobContextOptions): JobContext {
       lease.extend(toJsonValue(value, { what: "progress" }) ?? {}),
     transaction: async <T>(work: (client: never) => Promise<T> | T): Promise<T> => {
       if (committed) throw alreadyCompleted(claimed.id);
-      const value = await inTransaction(options, work);
-      committed = true;
+      const { value, resultDropped } = await inTransaction(options, work);
+      committed = resultDropped === undefined ? {} : { resultDropped };
       return value;
     },
     release: (asked: { after?: Duration; code?: string } = {}): never => {
@@ -94,26 +92,26 @@ function releaseOptions(asked: { after?: Duration; code?: string }) {
 /**
  * The user's writes and the completion in one transaction, under guard. The lease is not renewed
  * meanwhile: guard holds the job's row, so nobody can take it, and an extend would find it busy (or,
- * on PGlite's one session, wait for this very transaction).
+ * on PGlite's one session, wait for this very transaction). After a rollback it is renewed at once,
+ * which also finds out whether the claim still stands.
  */
 async function inTransaction<T>(
-  { database, claimed, lease, abort }: JobContextOptions,
+  { database, claimed, lease }: JobContextOptions,
   work: (client: never) => Promise<T> | T,
-): Promise<T> {
+): Promise<{ value: T; resultDropped: string | undefined }> {
   if (database.transaction === undefined) throw noTransactions();
   const claim = { p_id: claimed.id, p_generation: claimed.generation };
-  await lease.stop();
+  await lease.pause();
   try {
     return await database.transaction(async (tx) => {
       await tx.call("guard", claim);
       const value = await work(tx.client as never);
       const recorded = await complete(tx.call.bind(tx), claimed, value);
       if (recorded.status === "lost") throw lost(claimed);
-      return value;
+      return { value, resultDropped: recorded.resultDropped };
     });
   } catch (error) {
-    if (error instanceof LeaseLostError) abort("lost");
-    else lease.start();
+    await lease.resume();
     throw error;
   }
 }

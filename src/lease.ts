@@ -21,14 +21,16 @@ export interface LeaseOptions {
 /** A claim's lease, renewed while its handler runs. */
 export interface Lease {
   /**
-   * Renews it now, storing `progress` where given. False: the claim is not valid any more. Rejects
-   * when the database can't be asked.
+   * Renews it now, storing `progress` where given. False: the claim is not valid any more, or the
+   * attempt has ended. Rejects when the database can't be asked.
    */
   extend(progress?: unknown): Promise<boolean>;
-  /** Ends the renewing and waits for an extend that is under way. */
+  /** Stops the renewing for a while, and waits for an extend that is under way. */
+  pause(): Promise<void>;
+  /** Goes on after `pause`: renews at once, and waits for that. Nothing after `stop`. */
+  resume(): Promise<void>;
+  /** Ends the renewing for good, as `pause` does. */
   stop(): Promise<void>;
-  /** Renews again after `stop`. */
-  start(): void;
 }
 
 /**
@@ -37,56 +39,83 @@ export interface Lease {
  * ran out: the clock does not decide whether the claim is valid, the database does.
  */
 export function keepLease(options: LeaseOptions): Lease {
-  const everyMs = Math.max(Math.floor(options.leaseMs / 3), 1);
-  const againMs = Math.max(Math.min(Math.floor(options.leaseMs / 10), 5_000), 1);
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  let running = true;
-  // One extend at a time: of two that cross, the later one's answer could come first.
-  let last: Promise<unknown> = Promise.resolve();
+  return new KeptLease(options);
+}
 
-  async function ask(progress?: unknown): Promise<boolean> {
-    const answer = (await options.call("extend", {
-      p_id: options.id,
-      p_generation: options.generation,
-      p_lease_ms: options.leaseMs,
-      ...(progress !== undefined && { p_progress: progress }),
-    })) as Extension;
-    if (!answer.held) options.onLost();
-    else if (answer.cancel_requested) options.onCancel();
-    return answer.held;
+class KeptLease implements Lease {
+  readonly #options: LeaseOptions;
+  readonly #everyMs: number;
+  readonly #againMs: number;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #state: "renewing" | "paused" | "ended" = "renewing";
+  // One extend at a time: of two that cross, the later one's answer could come first.
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#everyMs = Math.max(Math.floor(options.leaseMs / 3), 1);
+    this.#againMs = Math.max(Math.min(Math.floor(options.leaseMs / 10), 5_000), 1);
+    this.#renewIn(this.#everyMs);
   }
 
-  function extend(progress?: unknown): Promise<boolean> {
-    const asked = last.then(() => ask(progress));
-    last = asked.catch(() => undefined);
+  async extend(progress?: unknown): Promise<boolean> {
+    return (await this.#inTurn(progress)).held;
+  }
+
+  async pause(): Promise<void> {
+    if (this.#state === "renewing") await this.#halt("paused");
+  }
+
+  async resume(): Promise<void> {
+    if (this.#state !== "paused") return;
+    this.#state = "renewing";
+    await this.#renew();
+  }
+
+  stop(): Promise<void> {
+    return this.#halt("ended");
+  }
+
+  async #halt(next: "paused" | "ended"): Promise<void> {
+    this.#state = next;
+    clearTimeout(this.#timer);
+    await this.#last;
+  }
+
+  #renewIn(ms: number): void {
+    this.#timer = setTimeout(() => void this.#renew(), ms);
+  }
+
+  async #renew(): Promise<void> {
+    let nextMs: number | undefined;
+    try {
+      const { held, busy } = await this.#inTurn();
+      if (held) nextMs = busy ? this.#againMs : this.#everyMs;
+    } catch (error) {
+      this.#options.onError(error);
+      nextMs = this.#againMs;
+    }
+    if (this.#state === "renewing" && nextMs !== undefined) this.#renewIn(nextMs);
+  }
+
+  #inTurn(progress?: unknown): Promise<Extension> {
+    const asked = this.#last.then(() => this.#ask(progress));
+    this.#last = asked.catch(() => undefined);
     return asked;
   }
 
-  function schedule(ms: number): void {
-    timer = setTimeout(async () => {
-      const next = await extend().then(
-        (held) => (held ? everyMs : undefined),
-        (error: unknown) => {
-          options.onError(error);
-          return againMs;
-        },
-      );
-      if (running && next !== undefined) schedule(next);
-    }, ms);
+  async #ask(progress: unknown): Promise<Extension> {
+    // A handler that was given up may run on; it must not hold the job for ever.
+    if (this.#state === "ended") return { held: false, cancel_requested: false, busy: false };
+    const { call, id, generation, leaseMs, onLost, onCancel } = this.#options;
+    const answer = (await call("extend", {
+      p_id: id,
+      p_generation: generation,
+      p_lease_ms: leaseMs,
+      ...(progress !== undefined && { p_progress: progress }),
+    })) as Extension;
+    if (!answer.held) onLost();
+    else if (answer.cancel_requested) onCancel();
+    return answer;
   }
-
-  schedule(everyMs);
-  return {
-    extend,
-    async stop() {
-      running = false;
-      clearTimeout(timer);
-      await last;
-    },
-    start() {
-      if (running) return;
-      running = true;
-      schedule(everyMs);
-    },
-  };
 }

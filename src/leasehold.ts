@@ -3,19 +3,21 @@ import type { Database } from "./database.ts";
 import { openDefaultDatabase } from "./default-database.ts";
 import { type Handled, isHandled, type JobDefinition } from "./define.ts";
 import { describeError } from "./describe-error.ts";
-import { type DrainOptions, type DrainReport, drain, drainBounds } from "./drain.ts";
+import { type DrainOptions, type DrainReport, drain } from "./drain.ts";
+import { drainBounds } from "./drain-bounds.ts";
 import { invalidArgument, leaseholdError } from "./errors.ts";
 import { createEvents, type Events } from "./events.ts";
 import { pruneNowAndThen } from "./housekeeping.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
 import { consoleLogger, type Logger, safeLogger } from "./logger.ts";
-import { knownOptions } from "./options.ts";
+import { knownOptions, text } from "./options.ts";
 import {
   type EnqueueAnswer,
   type EnqueueItem,
   type EnqueueOptions,
   enqueue,
   enqueueMany,
+  enqueueOptionNames,
 } from "./queue.ts";
 import type { Input, PayloadSchema } from "./standard-schema.ts";
 import {
@@ -110,16 +112,22 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
 
   return {
     database,
-    enqueue: async (job, payload, { tx, ...given } = {}) =>
-      enqueue(call(tx), job as unknown as JobDefinition, payload, given),
-    enqueueMany: async (items, { tx } = {}) => enqueueMany(call(tx), items),
+    async enqueue(job, payload, options = {}) {
+      knownOptions("enqueue", options, [...enqueueOptionNames, "tx"]);
+      const { tx, ...given } = options;
+      return enqueue(call(tx), job as unknown as JobDefinition, payload, given);
+    },
+    async enqueueMany(items, options = {}) {
+      knownOptions("enqueueMany", options, ["tx"]);
+      return enqueueMany(call(options.tx), items);
+    },
     status: async (id, given) => status(database, id, given),
     cancel: async (id, given) => cancel(database, id, given),
     retry: async (id, given) => retry(database, id, given),
     async drain(given = {}) {
       if (parts.kinds.length === 0) throw noHandlers();
       const report = await drain(parts, drainBounds(given, parts.kinds));
-      await pruneNowAndThen(parts);
+      if (report.reason !== "error") await pruneNowAndThen(parts);
       events.emit("drained", report);
       return report;
     },
@@ -132,15 +140,17 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
 
 function clientParts(options: LeaseholdOptions): ClientParts {
   knownOptions("createLeasehold", options, optionNames);
+  const { handlers = [], logger = consoleLogger } = options;
   const database = databaseOf(options);
-  const log = safeLogger(options.logger ?? consoleLogger);
+  const log = safeLogger(logger);
   const events = createEvents<LeaseholdEvents>((error, name) => {
     log.error({ err: describeError(error), event: name }, "a listener threw");
   });
-  return { database, events, log, ...handlerParts(database, handlersOf(options.handlers ?? [])) };
+  return { database, events, log, ...handlerParts(database, handlersOf(handlers)) };
 }
 
 function databaseOf({ database, schema }: LeaseholdOptions): Database {
+  if (schema !== undefined) text("schema", schema, { maxBytes: 63 });
   if (database === undefined) return openDefaultDatabase(schema === undefined ? {} : { schema });
   if (typeof database?.call !== "function" || typeof database.schema !== "string") {
     throw invalidArgument("database", database, "pg(pool), pglite(…) or another Database");

@@ -2,8 +2,12 @@ import { type AbortCause, abortCause } from "./abort.ts";
 import { classify, type Verdict } from "./classify.ts";
 import type { Classify } from "./define.ts";
 import { describeError, type ErrorDescription } from "./describe-error.ts";
+import { durationMs } from "./duration.ts";
+import { invalidArgument } from "./errors.ts";
+import { callSafely } from "./events.ts";
 import type { ClaimedJob } from "./job.ts";
 import type { Logger } from "./logger.ts";
+import { text } from "./options.ts";
 
 /** How a handler came to its end. */
 export type Ending =
@@ -12,7 +16,7 @@ export type Ending =
   /** It asked for this by `job.release`. */
   | { how: "released"; retryAfterMs: number; code: string }
   /** Completed by `job.transaction`, already recorded. */
-  | { how: "committed" }
+  | { how: "committed"; resultDropped?: string }
   /** Told to stop, it went on beyond its grace. */
   | { how: "ignored" };
 
@@ -21,7 +25,8 @@ export type Outcome =
   | { action: "complete"; result: unknown }
   | { action: "fail"; error: ErrorDescription; permanent: boolean; retryAfterMs?: number }
   | { action: "release"; retryAfterMs: number; code: string }
-  | { action: "none" };
+  /** Completed by `job.transaction`. */
+  | { action: "none"; resultDropped?: string };
 
 /** A release gives a job back for at least a second, or it would come round in a hot loop. */
 export const minReleaseMs = 1_000;
@@ -41,7 +46,10 @@ export function decide(
   own: { classify: Classify | undefined; log: Logger },
 ): Outcome | null {
   const because = abortCause(signal);
-  if (ending.how === "committed") return { action: "none" };
+  if (ending.how === "committed") {
+    const { how: _, ...dropped } = ending;
+    return { action: "none", ...dropped };
+  }
   if (because === "lost") return null;
   if (ending.how === "returned") return { action: "complete", result: ending.result };
   if (ending.how === "released") {
@@ -63,11 +71,33 @@ function judge(thrown: unknown, { classify: own, log }: Parameters<typeof decide
   const verdict = classify(thrown);
   if (own === undefined) return verdict;
   try {
-    return own(thrown, verdict) ?? verdict;
+    const answer: unknown = own(thrown, verdict);
+    return answer === undefined || answer === null ? verdict : checkedVerdict(answer);
   } catch (error) {
-    log.error({ err: describeError(error) }, "classify threw; the default verdict holds");
+    log.error({ err: describeError(error) }, "classify gave no verdict; the default one holds");
     return verdict;
   }
+}
+
+/** The user's verdict, its numbers made fit for SQL. Throws LH002 where it is none. */
+function checkedVerdict(answer: unknown): Verdict {
+  callSafely(
+    () => answer, // where it is a promise, nobody else waits for it
+    () => {},
+  );
+  const { action, permanent, retryAfterMs, code } = answer as Record<string, unknown>;
+  const waitMs =
+    retryAfterMs === undefined
+      ? undefined
+      : durationMs("retryAfterMs", Math.ceil(retryAfterMs as number));
+  if (action === "release" && waitMs !== undefined) {
+    return { action, retryAfterMs: waitMs, code: text("code", code, { maxBytes: 100 }) };
+  }
+  if (action === "fail" && typeof permanent === "boolean") {
+    return { action, permanent, ...(waitMs !== undefined && { retryAfterMs: waitMs }) };
+  }
+  const accepted = 'a Verdict at once, such as { action: "fail", permanent: true }';
+  throw invalidArgument("the answer of classify", answer, accepted);
 }
 
 function stopped(because: AbortCause, claimed: ClaimedJob, ignored: boolean): Outcome {

@@ -7,8 +7,8 @@ import {
   priorityNumber,
 } from "./define.ts";
 import { type Duration, durationMs } from "./duration.ts";
-import { invalidArgument } from "./errors.ts";
-import { type JsonValue, toJsonValue } from "./json.ts";
+import { invalidArgument, LeaseholdError } from "./errors.ts";
+import { type JsonObject, type JsonValue, toJsonValue } from "./json.ts";
 import { knownOptions, text } from "./options.ts";
 import { type Input, type PayloadSchema, validatePayload } from "./standard-schema.ts";
 
@@ -55,7 +55,8 @@ export interface EnqueueItem<Schema extends PayloadSchema = PayloadSchema> exten
   payload?: Input<Schema>;
 }
 
-const optionNames = [
+/** All that one enqueue may be given, save the transaction. */
+export const enqueueOptionNames = [
   "key",
   "owner",
   "priority",
@@ -73,11 +74,11 @@ export async function enqueueArguments(
   definition: JobDefinition,
   payload: unknown,
   options: EnqueueOptions,
-): Promise<{ kind: string; payload: JsonValue; options: Record<string, unknown> }> {
+): Promise<{ kind: string; payload: JsonValue; options: JsonObject }> {
   if (!isDefinition(definition)) {
     throw invalidArgument("the job", definition, "what defineJob answered");
   }
-  knownOptions("enqueue", options, optionNames);
+  knownOptions("enqueue", options, enqueueOptionNames);
   const parsed = await validatePayload(definition.schema, payload);
   return {
     kind: definition.kind,
@@ -95,7 +96,7 @@ function sqlOptions(
   { priority, settings }: JobDefinition,
   options: EnqueueOptions,
   key: string | undefined,
-): Record<string, unknown> {
+): JsonObject {
   const named = {
     key: key === undefined ? undefined : text("key", key, { maxBytes: 500 }),
     owner: options.owner == null ? undefined : text("owner", options.owner, { maxBytes: 500 }),
@@ -111,7 +112,8 @@ function sqlOptions(
     once: options.once === undefined ? undefined : text("once", options.once, { maxBytes: 500 }),
     once_for_ms: milliseconds("onceFor", options.onceFor, 1),
   };
-  return Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));
+  const given = Object.entries(named).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given) as JsonObject;
 }
 
 function milliseconds(name: string, value: Duration | undefined, min: number) {
@@ -159,10 +161,21 @@ export async function enqueueMany(
 ): Promise<EnqueueAnswer[]> {
   if (!Array.isArray(items)) throw invalidArgument("items", items, "an array of { job, payload }");
   const jobs = await Promise.all(
-    items.map(async ({ job, payload, ...options }) => {
-      const args = await enqueueArguments(job, payload, options);
-      return { kind: args.kind, payload: args.payload, ...args.options };
-    }),
+    items.map((item, i) =>
+      itemArguments(item).catch((error: unknown) => {
+        if (error instanceof LeaseholdError) error.message = `items[${i}]: ${error.message}`;
+        throw error;
+      }),
+    ),
   );
   return ((await call("enqueue_many", { p_jobs: jobs })) as SqlAnswer[]).map(answer);
+}
+
+async function itemArguments(item: EnqueueItem): Promise<JsonObject> {
+  if (typeof item !== "object" || item === null) {
+    throw invalidArgument("the item", item, "an object { job, payload }");
+  }
+  const { job, payload, ...options } = item;
+  const args = await enqueueArguments(job, payload, options);
+  return { kind: args.kind, payload: args.payload, ...args.options };
 }

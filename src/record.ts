@@ -1,6 +1,5 @@
-import type { Database } from "./database.ts";
+import type { Arguments, Database } from "./database.ts";
 import { describeError } from "./describe-error.ts";
-import { LeaseholdError } from "./errors.ts";
 import { toJsonValue } from "./json.ts";
 import type { Outcome } from "./outcome.ts";
 
@@ -17,31 +16,28 @@ export interface Claim {
 
 type Call = Database["call"];
 
-/** Records an outcome by the SQL function that belongs to it. Rejects when the database can't. */
+/** Records an outcome. Rejects when the database can't, or not yet. */
 export async function record(call: Call, claim: Claim, outcome: Outcome): Promise<Recorded> {
-  const named = { p_id: claim.id, p_generation: claim.generation };
   switch (outcome.action) {
     case "complete":
       return complete(call, claim, outcome.result);
     case "fail": {
-      const status = await call("fail", {
-        ...named,
-        p_error: outcome.error,
-        p_permanent: outcome.permanent,
-        p_retry_after_ms: outcome.retryAfterMs,
+      const { error, permanent, retryAfterMs } = outcome;
+      return finishOne(call, claim, {
+        action: "fail",
+        error,
+        permanent,
+        ...(retryAfterMs !== undefined && { retry_after_ms: retryAfterMs }),
       });
-      return { status: (status ?? "lost") as Recorded["status"] };
     }
     case "release": {
-      const released = await call("release", {
-        ...named,
-        p_retry_after_ms: outcome.retryAfterMs,
-        p_error_code: outcome.code,
-      });
-      return { status: released ? "queued" : "lost" };
+      const { retryAfterMs: retry_after_ms, code: error_code } = outcome;
+      return finishOne(call, claim, { action: "release", retry_after_ms, error_code });
     }
-    default:
-      return { status: "completed" };
+    default: {
+      const { action: _, ...dropped } = outcome;
+      return { status: "completed", ...dropped };
+    }
   }
 }
 
@@ -57,9 +53,7 @@ export async function complete(call: Call, claim: Claim, result: unknown): Promi
     return completeWithout(call, claim, describeError(error).message);
   }
   try {
-    const named = { p_id: claim.id, p_generation: claim.generation };
-    const done = await call("complete", { ...named, p_result: stored });
-    return { status: done ? "completed" : "lost" };
+    return completed(await finishOne(call, claim, { action: "complete", result: stored }));
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
     return completeWithout(call, claim, describeError(error).message);
@@ -68,18 +62,31 @@ export async function complete(call: Call, claim: Claim, result: unknown): Promi
 
 async function completeWithout(call: Call, claim: Claim, why: string): Promise<Recorded> {
   const error = { code: "RESULT_DROPPED", message: why };
-  for (;;) {
-    const answer = (await call("finish_many", {
-      p_outcomes: [{ id: claim.id, generation: claim.generation, action: "complete", error }],
-    })) as { done: unknown[]; busy: unknown[] };
-    if (answer.done.length > 0) return { status: "completed", resultDropped: why };
-    if (answer.busy.length === 0) return { status: "lost" };
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  return completed(await finishOne(call, claim, { action: "complete", error }), why);
 }
 
-/** Whether the database refused a value itself (class 22: data exception), rather than failed. */
+/** Completed is completed, also where the job went straight into its next run. */
+function completed({ status }: Recorded, resultDropped?: string): Recorded {
+  if (status === "lost") return { status };
+  return { status: "completed", ...(resultDropped !== undefined && { resultDropped }) };
+}
+
+/**
+ * One outcome by `finish_many`, which tells where the job went and waits for nobody: a handler that
+ * was given up may hold the job's row in a transaction of its own, for as long as it likes.
+ */
+async function finishOne(call: Call, claim: Claim, outcome: Arguments): Promise<Recorded> {
+  const { id, generation } = claim;
+  const { done, busy } = (await call("finish_many", {
+    p_outcomes: [{ id, generation, ...outcome }],
+  })) as { done: Recorded[]; busy: unknown[] };
+  if (done[0] !== undefined) return { status: done[0].status };
+  if (busy.length === 0) return { status: "lost" };
+  throw Object.assign(new Error("another transaction holds the job"), { code: "JOB_BUSY" });
+}
+
+/** Whether the database refused a value itself, and will again (class 22: data exception). */
 export function isRefusedValue(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === "string" && (/^22/.test(code) || error instanceof LeaseholdError);
+  return typeof code === "string" && /^(22...|LH00[234])$/.test(code);
 }
