@@ -28,7 +28,8 @@ const stop = async (): Promise<void> => {
   if (process.connected) process.disconnect();
 };
 process.once("SIGTERM", stop);
-process.once("SIGINT", stop);
+// Ctrl-C reaches every process of the terminal; the demo decides what becomes of its provider.
+process.on("SIGINT", process.send ? () => {} : stop);
 // The demo has ended, however it ended: no provider is left behind.
 process.once("disconnect", stop);
 

@@ -6,7 +6,6 @@ import { oneLine, padEnd } from "./report/text.ts";
 export interface ReportRow {
   readonly message: string;
   readonly scenario: string;
-  readonly status: string;
   readonly attempts: number;
   readonly generation: number;
   readonly outcome: string;
@@ -16,7 +15,6 @@ export interface ReportRow {
 const columns: readonly Column<ReportRow>[] = [
   { title: "message", value: (row) => row.message },
   { title: "scenario", value: (row) => row.scenario },
-  { title: "status", value: (row) => row.status },
   { title: "attempts", value: (row) => row.attempts },
   { title: "generation", value: (row) => row.generation },
   { title: "outcome", value: (row) => row.outcome },

@@ -11,7 +11,8 @@ export type ProviderBehaviour =
   | "knows nothing"
   | "refuses until rights are granted"
   | "sends slowly"
-  | "holds the first answer";
+  | "holds the first answer"
+  | "holds the first two answers";
 
 /** Which attachments the message carries; see contents.ts. */
 export type Content =
@@ -62,7 +63,13 @@ const interrupted = {
 export const scenarios: readonly Scenario[] = [
   { ...plain, title: "a fax: PDF, TIFF and PNG" },
   { ...plain, title: "a Japanese file name", content: "japanese name" },
-  { ...interrupted, title: "worker stopped beyond its lease", staged: "SIGSTOP" },
+  {
+    ...interrupted,
+    title: "worker stopped beyond its lease",
+    // The second worker is held too: it is still at work when the first one comes back.
+    provider: "holds the first two answers",
+    staged: "SIGSTOP",
+  },
   { ...interrupted, title: "worker killed in the middle", staged: "SIGKILL" },
   {
     ...plain,

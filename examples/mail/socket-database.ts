@@ -8,9 +8,14 @@
  */
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import type { Arguments, Database } from "../../src/database.ts";
-import { type ErrorCode, LeaseholdError, leaseholdError } from "../../src/errors.ts";
-import type { FunctionName } from "../../src/functions.ts";
+import {
+  type Arguments,
+  type Database,
+  type ErrorCode,
+  type FunctionName,
+  LeaseholdError,
+  leaseholdError,
+} from "leasehold";
 
 interface Request {
   readonly id: number;

@@ -82,6 +82,7 @@ test("the table says what became of each claim", () => {
     ended("worker-1", "mail-0003", 1, "lost"),
     stale("worker-1", "mail-0003", 1, true),
     started("worker-2", "mail-0004", 1),
+    started("worker-1", "mail-0004", 2),
   ]);
   const jobs = [{ messageId: "mail-0001", status: "completed", attempts: 1, generation: 1 }];
   const rows = reportRows(plan, jobs, journal);
@@ -90,7 +91,7 @@ test("the table says what became of each claim", () => {
     "",
     "worker-2: HTTP_503, to be tried again",
     "worker-1: lost its lease, its complete was refused · worker-3: done",
-    "worker-2: killed, its lease ran out",
+    "worker-2: killed, its lease ran out · worker-1: under way",
   ]);
   expect(rows[1]?.outcome).toBe("no job");
 });

@@ -45,7 +45,7 @@ describe("the provider", () => {
     const { id } = behaving("throttles once");
     const refusal = await fetched(id).catch((error: unknown) => error);
     expect(refusal).toBeInstanceOf(ProviderError);
-    expect((refusal as ProviderError).headers.get("retry-after")).toBe("1");
+    expect((refusal as ProviderError).headers.get("retry-after")).toBe("2");
     await expect(fetched(id)).rejects.toMatchObject({ status: 429 });
     const notes = (await control.log()).map((entry) => entry.note);
     expect(notes[1]).toMatch(/^came back after \d+ ms: too early$/);
@@ -87,6 +87,23 @@ describe("the provider", () => {
     await expect.poll(async () => (await control.log())[0]?.note).toMatch(/the client went away$/);
   });
 
+  test("holds a message for the second who asks as well, where the script says so", async () => {
+    const { id } = behaving("holds the first two answers");
+    const first = await fetched(id);
+    await control.held(id);
+    first.destroy();
+    const names: string[] = [];
+    for await (const { filename } of attachmentsOf(await fetched(id))) {
+      names.push(filename);
+      if (names.length === 1) await control.letGo(id);
+    }
+    expect(names).toHaveLength(3);
+    expect((await control.log()).map(({ note }) => note)).toEqual([
+      expect.stringMatching(/^held back/),
+      expect.stringMatching(/^held back/),
+    ]);
+  });
+
   test("announces every message to the webhook, one of them twice", async () => {
     const announced: Announcement[] = [];
     const webhook = await serveWebhook(async (mail) => void announced.push(mail));
@@ -117,10 +134,10 @@ test("a webhook refuses what is no announcement and reports what could not be st
 });
 
 test("a wait that was long enough is served and noted", () => {
-  const visit: Visit = { request: 2, sinceLastMs: 1000, rightsGranted: false };
+  const visit: Visit = { request: 2, sinceLastMs: 2000, rightsGranted: false };
   expect(answer("throttles once", visit)).toMatchObject({
     status: 200,
-    note: "sent: came back after 1000 ms",
+    note: "sent: came back after 2000 ms",
   });
 });
 

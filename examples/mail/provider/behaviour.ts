@@ -20,7 +20,9 @@ export interface Answer {
 }
 
 const served: Answer = { status: 200, delivery: "at once", note: "sent" };
-const retryAfterSeconds = 1;
+const held: Answer = { status: 200, delivery: "held", note: "held back in the middle" };
+/** Longer than the demo's backoff and than the first rush: who ignores it comes too early. */
+const retryAfterSeconds = 2;
 
 /** Decides what the provider answers. Only facts go in, so the script can be tested without time. */
 export function answer(behaviour: ProviderBehaviour, visit: Visit): Answer {
@@ -38,15 +40,17 @@ export function answer(behaviour: ProviderBehaviour, visit: Visit): Answer {
     case "sends slowly":
       return { status: 200, delivery: "slowly", note: "sent slowly" };
     case "holds the first answer":
-      return visit.request === 1
-        ? { status: 200, delivery: "held", note: "held back in the middle" }
-        : served;
+      return visit.request <= 1 ? held : served;
+    case "holds the first two answers":
+      return visit.request <= 2 ? held : served;
   }
 }
 
-/** Who comes back before the second is over is sent away again: the wait is checked, not trusted. */
+/** Who comes back before the time is over is sent away again: the wait is checked, not trusted. */
 function throttle({ sinceLastMs }: Visit): Answer {
-  if (sinceLastMs === null) return { status: 429, retryAfterSeconds, note: "asked to wait 1 s" };
+  if (sinceLastMs === null) {
+    return { status: 429, retryAfterSeconds, note: `asked to wait ${retryAfterSeconds} s` };
+  }
   const waited = `came back after ${Math.round(sinceLastMs)} ms`;
   return sinceLastMs < retryAfterSeconds * 1000
     ? { status: 429, retryAfterSeconds, note: `${waited}: too early` }

@@ -30,7 +30,7 @@ export interface Mail {
   readonly planned: PlannedMessage;
   requests: number;
   lastAnswerAtMs: number | null;
-  /** Opens, with the worker's name, once the first half of a held message is sent. */
+  /** Opens, with the worker's name, once the first half of a held message is sent for the first time. */
   readonly held: Gate<string>;
   readonly letGo: Gate;
 }
