@@ -56,29 +56,6 @@ begin
 end
 $$;
 
--- Takes the names under `once` of a bulk call in their order, before any job: those that are new are
--- reserved, those whose time is over are locked. _once then finds them ours without waiting. One
--- statement does both: a name that is deleted while we wait for it is reserved in its turn.
-create or replace function leasehold._lock_once(p_jobs jsonb, p_now timestamptz)
-returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  perform from jsonb_array_elements(p_jobs) e (job) where e.job ->> 'once' is not null;
-  if not found then
-    return;
-  end if;
-  insert into leasehold.once as o (kind, owner, once, expires_at)
-  select n.kind, n.owner, n.once, p_now
-  from (
-    select distinct e.job ->> 'kind' as kind, coalesce(e.job ->> 'owner', '') as owner, e.job ->> 'once' as once
-    from jsonb_array_elements(p_jobs) e (job) where e.job ->> 'once' is not null) n
-  where not exists (
-    select from leasehold.once f
-    where f.kind = n.kind and f.owner = n.owner and f.once = n.once and f.expires_at > p_now)
-  order by n.kind, n.owner, n.once
-  on conflict (kind, owner, once) do update set expires_at = o.expires_at where o.expires_at <= p_now;
-end
-$$;
-
 -- One unfinished job per kind and key. ON CONFLICT waits for a rival that has not committed; its
 -- holder is read in a statement of its own, which sees what was committed meanwhile. A holder that
 -- anyone may reap is reaped first, so an orphan never locks its user out.

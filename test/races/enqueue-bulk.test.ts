@@ -56,6 +56,24 @@ describe("enqueue_many", () => {
     );
   });
 
+  test("keeps the order of keys also where a name is given twice", async () => {
+    await enqueue(race, { key: "b" });
+    const [twice, plain] = await race.pair();
+    const gate = await race.session();
+    await gate.begin();
+    await enqueue(gate, { key: "bb" });
+    // Has a, waits for bb, and will want c.
+    const up = await race.blocked(plain, (on) => enqueueMany(on, keys("a", "bb", "c")));
+    // Waits for a before it has anything that the other one wants.
+    const down = await race.blocked(twice, (on) =>
+      enqueueMany(on, [{ key: "b", once: "o" }, { key: "a", once: "o" }, { key: "c" }]),
+    );
+    await gate.rollback();
+    const [a, , c] = await up.answer;
+    expect(await down.answer).toEqual([expect.anything(), conflict(a.id), conflict(c.id)]);
+    expect(await race.stories()).toHaveLength(4);
+  });
+
   test("S15: answers for each job when a rival takes one of its keys", async () => {
     const [rival, user] = await race.pair();
     await rival.begin();

@@ -79,8 +79,8 @@ describe.each(backends)("enqueue_many on %s", (backend) => {
   test("a name under once twice in one batch is a duplicate of the first", async () => {
     const [a, b, c, d] = await many(
       { kind: "k", once: "o", key: "z", payload: 0 },
-      { kind: "k", once: "o", key: "a", payload: 1 },
-      { kind: "k", once: "o", payload: 2 },
+      { kind: "k", once: "o", key: "z", payload: 1 },
+      { kind: "k", once: "o", key: "z", payload: 2 },
       { kind: "k", once: "o", owner: "ann", payload: 3 },
     );
     expect(a).toEqual(created);
@@ -88,6 +88,15 @@ describe.each(backends)("enqueue_many on %s", (backend) => {
     expect(d).toEqual(created);
     expect(await payloads([a, d])).toEqual([0, 3]);
     expect(await count("once")).toBe(2);
+  });
+
+  test("a name under once given to different keys goes to the first of the keys", async () => {
+    const [z, a] = await many(
+      { kind: "k", once: "o", key: "z" },
+      { kind: "k", once: "o", key: "a" },
+    );
+    expect(a).toEqual(created);
+    expect(z).toEqual({ outcome: "duplicate", id: a.id, status: "queued" });
   });
 
   test("a name whose first job met a conflict goes to the next one", async () => {
