@@ -103,6 +103,5 @@ function moduleText({ functions, migrations, checksum, ...texts }) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [folder, target] = process.argv.slice(2);
-  const { checksum, changed } = embedSql(folder, target);
-  console.log(`${changed ? "written" : "unchanged"}: ${checksum.slice(0, 12)}`);
+  embedSql(folder, target);
 }

@@ -52,16 +52,22 @@ function isPool(value: unknown): value is PgPoolLike {
 }
 
 function optionsOf(value: unknown): PgOptions {
-  if (typeof value === "string") {
-    // Never shown in full: it holds a password. A leading slash is a folder of Unix sockets.
-    if (/^(postgres|postgresql|socket):|^\//.test(value)) return { connectionString: value };
-    throw notAccepted(`a string that begins with ${show(value.slice(0, value.indexOf(":") + 1))}`);
-  }
+  if (typeof value === "string") return { connectionString: checkedUrl(value) };
   const known = ["connectionString", "host", "port", "database", "user"];
   const isOptions =
     typeof value === "object" && value !== null && known.some((option) => option in value);
-  if (isOptions) return value as PgOptions;
-  throw notAccepted(typeof value === "object" && value !== null ? "another object" : show(value));
+  if (!isOptions) {
+    throw notAccepted(typeof value === "object" && value !== null ? "another object" : show(value));
+  }
+  const { connectionString } = value as PgOptions;
+  if (typeof connectionString === "string") checkedUrl(connectionString);
+  return value as PgOptions;
+}
+
+/** Never shown in full: it holds a password. A leading slash is a folder of Unix sockets. */
+function checkedUrl(url: string): string {
+  if (/^(postgres|postgresql|socket):|^\//.test(url)) return url;
+  throw notAccepted(`a string that begins with ${show(url.slice(0, url.indexOf(":") + 1))}`);
 }
 
 function notAccepted(given: string, hint?: string): Error {

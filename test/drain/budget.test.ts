@@ -136,6 +136,26 @@ describe("at the end of its budget a drain", () => {
     expect(tookMs).toBeLessThan(short.budget + 1_000);
   });
 
+  test("leaves a cancelled handler the time that it had, to undo what it did", async () => {
+    let undone = false;
+    const { job, row } = await drained(
+      db,
+      handle(defineJob("slow", { lease: 90 }), async ({ id, signal }) => {
+        await db.database.call("cancel", { p_id: id });
+        await aborted(signal);
+        const began = performance.now();
+        await until(() => performance.now() - began > 300, "300 ms, far more than the grace");
+        undone = true;
+        signal.throwIfAborted();
+      }),
+      { budget: "30s", reserve: 20 },
+    );
+    expect(undone).toBe(true);
+    expect(job).toMatchObject({ outcome: "cancelled" });
+    expect(row).toMatchObject({ status: "cancelled", last_error_code: "CANCELLED" });
+    expect(row.last_error_message).not.toContain("did not stop");
+  });
+
   test("is not held up by a schema that never answers", async () => {
     const never = z.unknown().refine(() => new Promise<boolean>(() => undefined));
     const job = defineJob("slow", { payload: never });
@@ -151,22 +171,27 @@ describe("at the end of its budget a drain", () => {
 
   test("is not held up by a transaction that the handler keeps open", async () => {
     const open = deferred();
+    const late = deferred<boolean>();
     const { job, row, tookMs, leasehold } = await drained(
       db,
-      handle(slow, (own) =>
-        own.transaction(async () => {
+      handle(slow, async (own) => {
+        const failed = own.transaction(async () => {
           await open.promise;
           throw new Error("rolled back at last");
-        }),
-      ),
+        });
+        await failed.catch(() => undefined);
+        late.resolve(await own.extend());
+      }),
     );
     // Its transaction holds the job's row, so nothing can be recorded: the lease brings it back.
     expect(job).toMatchObject({ outcome: "unrecorded", code: "JOB_BUSY" });
     expect(row).toMatchObject({ status: "running", generation: 1 });
     expect(tookMs).toBeLessThan(short.budget + 1_500);
     expect(leasehold.toldOf("error")).toMatchObject([{ during: "record", id: job?.id }]);
+    // Nor does the handler that was given up hold it any longer, though its claim still stands.
     open.resolve();
-    await until(() => db.pool.idleCount === db.pool.totalCount, "the rollback");
+    expect(await late.promise).toBe(false);
+    expect((await rowOf(db, row.id)).lease_until).toEqual(row.lease_until);
     await ageAll(db, "jobs", 301_000);
     const next = client(
       db.database,

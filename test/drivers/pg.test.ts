@@ -271,6 +271,8 @@ describe("pg()", () => {
   it("shows no password of a connection string that it refuses", () => {
     expect(() => pg("mysql://root:secret@host/db")).toThrow(/begins with "mysql:"/);
     expect(() => pg("mysql://root:secret@host/db")).not.toThrow(/secret/);
+    const options = { connectionString: "mysql://root:secret@host/db" };
+    expect(() => pg(options)).toThrow(/begins with "mysql:"/);
     expect(() => pg("secret")).not.toThrow(/secret/);
   });
 
