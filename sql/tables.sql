@@ -78,6 +78,8 @@ create table leasehold.ticks (
   name    text primary key,
   last_at timestamptz not null
 );
+-- The library's own names stand here from the start: only the first use of a name may wait.
+insert into leasehold.ticks (name, last_at) values ('leasehold.prune', '-infinity');
 
 -- What a claim hands out. Times as ISO 8601 text in UTC: drivers disagree about timestamptz.
 create type leasehold.claimed_job as (

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { type AbortCause, defineJob, handle, type Job, JobAbortedError } from "../../src/index.ts";
 import { age } from "../support/ageing.ts";
 import { backends, openTestDatabase, type TestDatabase } from "../support/databases.ts";
-import { aborted, client, deferred, eventsOf, rowOf } from "./support/client.ts";
+import { aborted, client, deferred, eventsOf, rowOf, until } from "./support/client.ts";
 import { interposed } from "./support/interposed.ts";
 
 const quick = { lease: 90, backoff: ["1h"] };
@@ -184,6 +184,28 @@ describe("the signal", () => {
       result: "new",
     });
     expect((await eventsOf(db, id)).map(({ event }) => event)).toEqual(["reaped", "refused"]);
+  });
+
+  test("for a cancel leaves the handler the time that it had, to undo what it did", async () => {
+    let undone = false;
+    const leasehold = client(
+      db.database,
+      handle(job, async ({ id, signal }) => {
+        await db.database.call("cancel", { p_id: id });
+        await aborted(signal);
+        const began = performance.now();
+        await until(() => performance.now() - began > 300, "300 ms, far more than the grace");
+        undone = true;
+        signal.throwIfAborted();
+      }),
+    );
+    await leasehold.enqueue(job);
+    const { jobs } = await leasehold.drain({ reserve: 20 });
+    expect(undone).toBe(true);
+    expect(jobs).toMatchObject([{ outcome: "cancelled" }]);
+    const row = await rowOf(db, jobs[0]?.id ?? "");
+    expect(row).toMatchObject({ status: "cancelled", last_error_code: "CANCELLED" });
+    expect(row.last_error_message).not.toContain("did not stop");
   });
 
   test("that a handler listens to is aborted once, and only for its own attempt", async () => {
