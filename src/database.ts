@@ -81,6 +81,11 @@ export const answerParsers: Readonly<Record<number, (text: string) => unknown>> 
   3802: (text) => JSON.parse(text), // jsonb
 };
 
+/** The same in the form in which node-postgres takes it with a statement. */
+export const answerTypes = {
+  getTypeParser: (oid: number): ((text: string) => unknown) => answerParsers[oid] ?? String,
+};
+
 /** `"` doubled and the whole quoted, so that any identifier is safe in SQL text. */
 export function quoteIdentifier(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;

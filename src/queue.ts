@@ -11,6 +11,7 @@ import { invalidArgument, LeaseholdError } from "./errors.ts";
 import { type JsonObject, type JsonValue, toJsonValue } from "./json.ts";
 import { knownOptions, text } from "./options.ts";
 import { type Input, type PayloadSchema, validatePayload } from "./standard-schema.ts";
+import { isMoment } from "./text-forms.ts";
 
 /** How one enqueue differs from its definition. Durations are milliseconds or text such as "5m". */
 export interface EnqueueOptions {
@@ -127,8 +128,7 @@ function conflictRule(value: unknown): string {
 
 function isoTime(value: unknown): string {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
-  const isIso = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$/;
-  if (typeof value === "string" && isIso.test(value)) return value;
+  if (typeof value === "string" && isMoment(value)) return value;
   throw invalidArgument("runAfter", value, 'a Date, or a time such as "2030-01-31T12:00:00Z"');
 }
 

@@ -2,6 +2,7 @@ import type { Database } from "./database.ts";
 import { invalidArgument } from "./errors.ts";
 import { knownOptions, text } from "./options.ts";
 import type { JobStatus } from "./queue.ts";
+import { isJobId } from "./text-forms.ts";
 
 /** Whose job it must be. Without `owner` any job is answered: for trusted code alone. */
 export interface OwnerOptions {
@@ -39,8 +40,6 @@ export interface RetryAnswer {
   readonly status: JobStatus | null;
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
 export async function status(
   database: Database,
   id: string,
@@ -48,7 +47,7 @@ export async function status(
 ): Promise<JobState | null> {
   const owner = ownerOf("status", id, options);
   // What is no id is the id of no job; the answer must not tell the two apart.
-  if (!uuid.test(id)) return null;
+  if (!isJobId(id)) return null;
   const row = (await database.call("status", { p_id: id, ...owner })) as Record<
     string,
     unknown
@@ -62,7 +61,7 @@ export async function cancel(
   options: OwnerOptions = {},
 ): Promise<CancelAnswer> {
   const owner = ownerOf("cancel", id, options);
-  if (!uuid.test(id)) return { outcome: "unknown", status: null };
+  if (!isJobId(id)) return { outcome: "unknown", status: null };
   return (await database.call("cancel", { p_id: id, ...owner })) as CancelAnswer;
 }
 
@@ -72,7 +71,7 @@ export async function retry(
   options: OwnerOptions = {},
 ): Promise<RetryAnswer> {
   const owner = ownerOf("retry", id, options);
-  if (!uuid.test(id)) return { outcome: "unknown", id: null, status: null };
+  if (!isJobId(id)) return { outcome: "unknown", id: null, status: null };
   return (await database.call("retry", { p_id: id, ...owner })) as RetryAnswer;
 }
 

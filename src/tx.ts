@@ -1,4 +1,4 @@
-import { answerParsers, type Database, type Row, sqlCaller } from "./database.ts";
+import { answerParsers, answerTypes, type Database, type Row, sqlCaller } from "./database.ts";
 import { leaseholdError, show } from "./errors.ts";
 
 /**
@@ -8,9 +8,6 @@ import { leaseholdError, show } from "./errors.ts";
 export interface TransactionLike {
   query(...statement: unknown[]): Promise<{ rows: unknown[] }>;
 }
-
-/** How node-postgres is told, with each statement, to read the columns of the answer. */
-const types = { getTypeParser: (oid: number) => answerParsers[oid] ?? String };
 
 /** `call` inside the user's transaction. Throws LH107 for anything that is none. */
 export function transactionCaller(tx: unknown, schema: string): Database["call"] {
@@ -22,7 +19,7 @@ export function transactionCaller(tx: unknown, schema: string): Database["call"]
     const handle = tx as TransactionLike;
     const { rows } = isPGlite(tx)
       ? await handle.query(text, values, { parsers: answerParsers })
-      : await handle.query({ text, values, types });
+      : await handle.query({ text, values, types: answerTypes });
     return rows as Row[];
   });
 }

@@ -1,5 +1,6 @@
 import { durationMs } from "../duration.ts";
 import { type IntegerBounds, integer, text } from "../options.ts";
+import { isJobId, isMoment } from "../text-forms.ts";
 import type { Given } from "./arguments.ts";
 import { wrongValue } from "./failure.ts";
 import { readableDuration } from "./readable.ts";
@@ -87,8 +88,7 @@ export function choiceOptions<T extends string>(
 /** A moment in ISO 8601 with a zone, handed on as it was written. */
 export function momentOption(given: Given, option: string): string | undefined {
   const [value] = given.values(option);
-  const iso = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d(:?\d\d)?)$/;
-  if (value === undefined || iso.test(value)) return value;
+  if (value === undefined || isMoment(value)) return value;
   throw wrongValue(`--${option}`, value, 'a time with its zone, such as "2030-01-31T12:00:00Z"');
 }
 
@@ -99,9 +99,7 @@ export function idOption(given: Given, option: string): string | undefined {
 
 /** The id of a job, in the form in which the database answers it. */
 export function jobId(name: string, value: string): string {
-  const hex = "[0-9a-f]";
-  const uuid = new RegExp(`^${hex}{8}-${hex}{4}-${hex}{4}-${hex}{4}-${hex}{12}$`, "i");
-  if (uuid.test(value)) return value.toLowerCase();
+  if (isJobId(value)) return value.toLowerCase();
   throw wrongValue(name, value, "the whole id of a job, a uuid");
 }
 

@@ -1,12 +1,8 @@
-import { answerParsers, type DatabaseTransaction, sqlCaller } from "../database.ts";
+import { answerTypes, type DatabaseTransaction, sqlCaller } from "../database.ts";
 import { leaseholdError } from "../errors.ts";
 import type { FullDatabase } from "../lazy-database.ts";
 import { guardClient, guardPool } from "./connection-errors.ts";
-import type { PgClientLike, PgPoolLike, PgQuery } from "./like.ts";
-
-const types: NonNullable<PgQuery["types"]> = {
-  getTypeParser: (oid) => answerParsers[oid] ?? String,
-};
+import type { PgClientLike, PgPoolLike } from "./like.ts";
 
 /** The database behind an open pool. Every call is one statement on any connection of it. */
 export function poolDatabase(
@@ -27,7 +23,7 @@ export function poolDatabase(
 
 function caller(queryable: Pick<PgPoolLike, "query">, schema: string): FullDatabase["call"] {
   return sqlCaller(schema, async (text, values) => {
-    return (await queryable.query({ text, values, types })).rows;
+    return (await queryable.query({ text, values, types: answerTypes })).rows;
   });
 }
 
