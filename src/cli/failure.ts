@@ -55,8 +55,8 @@ export function describeFailure(error: unknown): { text: string; exitCode: ExitC
   const { code, message } = describeError(error);
   const hint = ownHint(error);
   if (hint !== undefined) {
-    // The message of a LeaseholdError ends with its hint.
-    const problem = message.endsWith(`. ${hint}`) ? message.slice(0, -hint.length - 2) : message;
+    // The message of a LeaseholdError holds its hint, and behind it may stand a cause.
+    const problem = message.replace(`. ${hint}`, "");
     // The code of a bad value says no more than its message; the others stand in the docs.
     if (valueCodes.has(code))
       return { text: lines(`${problem}.`, hint), exitCode: exitCodes.usage };

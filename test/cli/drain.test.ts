@@ -99,6 +99,7 @@ UUID  failed           1  T greet  INVALID_PAYLOAD
     expect(code).toBe(1);
     expect(stdout).toMatch(/1 completed\. Stopped: the database could not be asked/);
     expect(stderr).toMatch(/is missing in this database.*\(LH007\)\.\nRun `leasehold migrate`/);
+    expect(stderr).not.toMatch(/Run `leasehold migrate`.*\(LH007\)/);
   });
 
   it("ends with 1 when it can't begin, and prints no report", async () => {

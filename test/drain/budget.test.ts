@@ -6,7 +6,7 @@ import { backends, openTestDatabase, type TestDatabase } from "../support/databa
 import { aborted, client, deferred, rowOf } from "./support/client.ts";
 
 const slow = defineJob("slow");
-const short = { budget: 700, reserve: 350 };
+const short = { budget: 700, reserve: 100 };
 
 /** Enqueues the handled job and drains it; the report's only job, its row, and how long it took. */
 async function drained(db: TestDatabase, handled: Handled, options: object = short) {
@@ -85,7 +85,7 @@ describe("at the end of its budget a drain", () => {
     );
     const answer = await leasehold.enqueue(slow);
     const id = "id" in answer ? answer.id : "";
-    const tiny = { budget: 60, reserve: 0 };
+    const tiny = { budget: 200, reserve: 0 };
     for (const budgetReleases of [1, 2, 3, 4]) {
       expect(await leasehold.drain(tiny)).toMatchObject({ released: 1 });
       expect(await rowOf(db, id)).toMatchObject({ attempts: 0, budget_releases: budgetReleases });

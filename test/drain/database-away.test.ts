@@ -175,7 +175,7 @@ describe("a drain on a PGlite that a transaction of the user's keeps busy", () =
     const db = await openTestDatabase("pglite");
     const busy = deferred();
     const held = deferred();
-    const impatient = pglite(db.pglite, { busyTimeoutMs: 40 });
+    const impatient = pglite(db.pglite, { busyTimeoutMs: 150 });
     const database = interposed(impatient, async (call) => {
       try {
         return await call.go();

@@ -178,7 +178,7 @@ describe("the lease", () => {
     await leasehold.enqueue(slow);
     expect(await leasehold.drain()).toMatchObject({ completed: 1 });
     const [busyAt = 0, againAt = 0] = asked;
-    expect(againAt - busyAt).toBeLessThan(900);
+    expect(againAt - busyAt).toBeLessThan(990);
     await session.close();
   });
 

@@ -47,7 +47,7 @@ describe.each(backends)("the signal of a job on %s", (backend) => {
     },
     {
       because: "budget",
-      options: { budget: 400 },
+      options: { budget: 600 },
       outcome: { outcome: "released", code: "BUDGET_EXCEEDED" },
       row: { status: "queued", attempts: 0, last_error_code: "BUDGET_EXCEEDED" },
     },
@@ -77,7 +77,7 @@ describe.each(backends)("the signal of a job on %s", (backend) => {
     );
     await leasehold.enqueue(job);
     const { budget = "1m" } = options;
-    const report = await leasehold.drain({ budget, signal: controller.signal });
+    const report = await leasehold.drain({ budget, reserve: 50, signal: controller.signal });
     expect(reason).toBeInstanceOf(JobAbortedError);
     expect(reason).toMatchObject({ because, name: "AbortError", message: expect.any(String) });
     expect(report.jobs).toMatchObject([outcome]);
@@ -98,7 +98,7 @@ describe.each(backends)("the signal of a job on %s", (backend) => {
       );
       await leasehold.enqueue(job);
       const { budget = "1m" } = options;
-      const { jobs } = await leasehold.drain({ budget, signal: controller.signal });
+      const { jobs } = await leasehold.drain({ budget, reserve: 50, signal: controller.signal });
       const result = because === "lost" ? null : because;
       const outcome = because === "lost" ? "lost" : "completed";
       expect(jobs, because).toMatchObject([{ outcome }]);
