@@ -75,8 +75,11 @@ describe("SIGTERM while a process drains (S29)", () => {
 });
 
 describe("an event loop that is blocked for longer than the lease (S04)", () => {
-  test("loses the job to another worker, is told so, and goes on to the next", async () => {
+  test("loses the job to another worker, is told so, and goes on to the next", async ({
+    onTestFinished,
+  }) => {
     const folder = mkdtempSync(join(tmpdir(), "leasehold-block-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
     const go = join(folder, "go");
     const job = defineJob("job");
     const [blocked = "", next = ""] = await enqueued(["blocks", "next"], job);
@@ -114,7 +117,6 @@ describe("an event loop that is blocked for longer than the lease (S04)", () => 
     const events = (await eventsOf(db, blocked)).map(({ event }) => event);
     expect(events.filter((event) => event === "reaped")).toHaveLength(1);
     expect(events.filter((event) => event === "refused").length).toBeGreaterThan(0);
-    rmSync(folder, { recursive: true });
   });
 });
 
