@@ -30,19 +30,13 @@ export interface AttemptOptions {
   readonly onError: (error: unknown) => void;
 }
 
-/** An attempt's end: what to record, or null when the lease is lost. */
-export interface AttemptEnd {
-  readonly outcome: Outcome | null;
-  /** Whether the handler still runs, though it was told to stop. */
-  readonly abandoned: boolean;
-}
-
 /**
  * Runs the handler for one claimed job: checks the payload, renews the lease, tells the handler by
- * its signal when to stop, and decides what is to be recorded. Never rejects, whatever the handler
- * throws; ends at the latest a grace after the signal, whatever the handler does.
+ * its signal when to stop, and decides what is to be recorded: null when the lease is lost. Never
+ * rejects, whatever the handler throws; ends at the latest a grace after the signal, whatever the
+ * handler does.
  */
-export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
+export async function runAttempt(options: AttemptOptions): Promise<Outcome | null> {
   const { claimed, handled } = options;
   const log = childLogger(options.log, { job: claimed.id, kind: claimed.kind });
   const controller = new AbortController();
@@ -68,8 +62,7 @@ export async function runAttempt(options: AttemptOptions): Promise<AttemptEnd> {
     const over = pastGrace(deadline.signal, options.graceMs, running);
     const ending = await endingOf(context, lease, await Promise.race([running, over]));
     const own = { classify: handled.classify, log };
-    const outcome = decide(claimed, ending, controller.signal, own);
-    return { outcome, abandoned: ending.how === "ignored" };
+    return decide(claimed, ending, controller.signal, own);
   } finally {
     stopWatching();
     await lease.stop();

@@ -109,7 +109,7 @@ export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainRe
     const handled = parts.handlerOf(claimed.kind);
     const began = performance.now();
     parts.events.emit("started", jobEvent(claimed));
-    const end = await runAttempt({
+    const outcome = await runAttempt({
       database: parts.database,
       claimed,
       handled,
@@ -120,7 +120,7 @@ export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainRe
       onError: (error) => parts.events.emit("error", { error, during: "extend", id: claimed.id }),
     });
     const giveUpMs = Math.max(bounds.budgetMs - elapsedMs(), 1_000);
-    return finish(parts, claimed, end.outcome, { giveUpMs, durationMs: performance.now() - began });
+    return finish(parts, claimed, outcome, { giveUpMs, durationMs: performance.now() - began });
   }
 }
 

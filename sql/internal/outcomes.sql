@@ -5,14 +5,15 @@ create or replace function leasehold._complete(p_job leasehold.jobs, p_result js
 returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_job leasehold.jobs := p_job;
+  v_bytes constant int := octet_length(p_result::text);
 begin
   v_job.budget_releases := 0;
   v_job.result := p_result;
   -- The work is done and paid: a result that can't be kept must not undo that.
-  if octet_length(p_result::text) > 1048576 then
+  if v_bytes > 1048576 then
     v_job.result := null;
     perform leasehold._event(p_job.id, 'result_dropped', p_job.generation, p_now, 'RESULT_DROPPED',
-      format('the result has %s bytes, more than 1048576', octet_length(p_result::text)));
+      format('the result has %s bytes, more than 1048576', v_bytes));
   end if;
   return leasehold._move(v_job, 'completed', null, p_now);
 end

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { defineJob, handle } from "../../src/index.ts";
 import { backends, openTestDatabase, type TestDatabase } from "../support/databases.ts";
 import { client, counts, eventsOf, rowOf } from "./support/client.ts";
+import { unhandledRejections } from "./support/unhandled.ts";
 
 const emoji = "\u{1F600}";
 const raise = (): never => {
@@ -74,17 +75,12 @@ const job = defineJob("job");
 
 describe.each(backends)("whatever a handler returns, on %s", (backend) => {
   let db: TestDatabase;
-  const unhandled: unknown[] = [];
-  const note = (reason: unknown) => unhandled.push(reason);
+  const unhandled = unhandledRejections();
   beforeAll(async () => {
     db = await openTestDatabase(backend);
-    process.on("unhandledRejection", note);
   });
   beforeEach(() => db.reset());
-  afterAll(async () => {
-    process.off("unhandledRejection", note);
-    await db.close();
-  });
+  afterAll(() => db.close());
 
   async function drained(results: Record<string, [make: () => unknown, ...unknown[]]>) {
     const leasehold = client(

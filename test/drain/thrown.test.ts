@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { defineJob, handle } from "../../src/index.ts";
 import { backends, openTestDatabase, type TestDatabase } from "../support/databases.ts";
 import { client, counts, eventsOf, rowOf } from "./support/client.ts";
+import { unhandledRejections } from "./support/unhandled.ts";
 
 const rejected = "a promise that rejects without a reason";
 const emoji = "\u{1F600}";
@@ -129,17 +130,12 @@ const all = names.map((payload) => ({ job, payload }));
 
 describe.each(backends)("whatever a handler throws, on %s", (backend) => {
   let db: TestDatabase;
-  const unhandled: unknown[] = [];
-  const note = (reason: unknown) => unhandled.push(reason);
+  const unhandled = unhandledRejections();
   beforeAll(async () => {
     db = await openTestDatabase(backend);
-    process.on("unhandledRejection", note);
   });
   beforeEach(() => db.reset());
-  afterAll(async () => {
-    process.off("unhandledRejection", note);
-    await db.close();
-  });
+  afterAll(() => db.close());
 
   test("its job is tried again with a code and a message that say what it was", async () => {
     const leasehold = client(db.database, handle(job, throwing));
