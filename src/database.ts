@@ -26,8 +26,30 @@ export interface Database {
   /** Runs a script of many statements in one transaction. Only `migrate` needs it. */
   script?(sql: string): Promise<void>;
 
+  /**
+   * Opens a connection of its own that hears the notifications on the channel named as the schema.
+   * Answers null where the database has no such connection to give; whoever needs to know of new
+   * jobs then asks again and again. Rejects when the connection can't be made.
+   */
+  listen?(hooks: ListenHooks): Promise<Listening | null>;
+
   /** Closes what this object opened itself; a pool that the user passed in stays open. */
   close?(): Promise<void>;
+}
+
+/** Who is told of what happens on a listening connection. Neither may throw. */
+export interface ListenHooks {
+  onNotification(payload: string): void;
+  /** The connection is gone, and no notification comes any more. At most once; not after `close`. */
+  onLost(error: Error): void;
+}
+
+/** A connection that listens. */
+export interface Listening {
+  /** Calls one SQL function on this very connection, so that the answer proves that it is alive. */
+  call(name: FunctionName, args: Arguments): Promise<unknown>;
+  /** Ends the connection, also a dead one. Never rejects. */
+  close(): Promise<void>;
 }
 
 /** An open transaction: the same `call`, and the driver's own handle for the user's statements. */

@@ -29,6 +29,7 @@ export function lazyDatabase(schema: string, open: () => Promise<FullDatabase>):
     call: async (name, args) => (await database()).call(name, args),
     transaction: async (work) => (await database()).transaction(work),
     script: async (sql) => (await database()).script(sql),
+    listen: async (hooks) => (await database()).listen(hooks),
     close: async () => {
       if (closed) return;
       closed = true;

@@ -20,19 +20,23 @@ export type { PgOptions } from "./own-pool.ts";
  * whatever transaction the application has open on it. To enqueue in such a transaction, pass the
  * client as `{ tx }`.
  *
- * `schema` is the schema that `leasehold migrate` installed, "leasehold" by default.
+ * `schema` is the schema that `leasehold migrate` installed, "leasehold" by default. `listen` is the
+ * connection string for the one connection that a worker listens on, where the pool goes through a
+ * transaction pooler; false: workers only poll.
  *
  * Throws LH107 for anything else; the first call rejects with LH106 when `pg` is not installed.
  */
 export function pg(
   poolOrOptions: PgPoolLike | PgOptions | string,
-  { schema = "leasehold" }: { schema?: string } = {},
+  { schema = "leasehold", listen }: { schema?: string; listen?: string | false } = {},
 ): Required<Database> {
-  if (isPool(poolOrOptions)) return poolDatabase(poolOrOptions, schema, async () => undefined);
+  if (listen !== undefined && listen !== false) checkedUrl(listen);
+  const own = { schema, listen };
+  if (isPool(poolOrOptions)) return poolDatabase(poolOrOptions, own, async () => undefined);
   const options = optionsOf(poolOrOptions);
   return lazyDatabase(schema, async () => {
     const pool = await openPool(options);
-    return poolDatabase(pool.value, schema, pool.release);
+    return poolDatabase(pool.value, own, pool.release);
   });
 }
 
@@ -66,6 +70,7 @@ function optionsOf(value: unknown): PgOptions {
 
 /** Never shown in full: it holds a password. A leading slash is a folder of Unix sockets. */
 function checkedUrl(url: string): string {
+  if (typeof url !== "string") throw notAccepted(show(url));
   if (/^(postgres|postgresql|socket):|^\//.test(url)) return url;
   throw notAccepted(`a string that begins with ${show(url.slice(0, url.indexOf(":") + 1))}`);
 }

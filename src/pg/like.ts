@@ -26,6 +26,25 @@ export interface PgPoolLike {
   connect(): Promise<PgClientLike>;
   on?(event: "error", listener: ErrorListener): unknown;
   listenerCount?(event: "error"): number;
+  /** What node-postgres' pool makes its clients of; where it is missing, nothing can listen. */
+  readonly Client?: new (
+    options: object,
+  ) => PgListenClientLike;
+  readonly options?: Record<string, unknown>;
+}
+
+/** A client that belongs to no pool: the one that listens. */
+export interface PgListenClientLike {
+  connect(): Promise<unknown>;
+  query(query: PgQuery): Promise<PgResult>;
+  end(): Promise<void>;
+  on(event: "error", listener: ErrorListener): unknown;
+  on(event: "end", listener: () => void): unknown;
+  on(
+    event: "notification",
+    listener: (message: { channel: string; payload?: string }) => void,
+  ): unknown;
+  readonly connection?: { readonly stream?: { destroy?(): unknown } };
 }
 
 /** A client checked out of a pool. */

@@ -3,11 +3,15 @@ import { leaseholdError } from "../errors.ts";
 import type { FullDatabase } from "../lazy-database.ts";
 import { guardClient, guardPool } from "./connection-errors.ts";
 import type { PgClientLike, PgPoolLike } from "./like.ts";
+import { openListener } from "./listen.ts";
 
-/** The database behind an open pool. Every call is one statement on any connection of it. */
+/**
+ * The database behind an open pool. Every call is one statement on any connection of it. `listen`
+ * is the URL of the connection that listens; false: none is to.
+ */
 export function poolDatabase(
   pool: PgPoolLike,
-  schema: string,
+  { schema, listen }: { schema: string; listen: string | false | undefined },
   close: () => Promise<void>,
 ): FullDatabase {
   guardPool(pool);
@@ -17,6 +21,7 @@ export function poolDatabase(
     transaction: (work) => inTransaction(pool, schema, work),
     // Without values this is one simple query, and so one implicit transaction.
     script: async (sql) => void (await pool.query({ text: sql })),
+    listen: async (hooks) => (listen === false ? null : openListener(pool, schema, listen, hooks)),
     close,
   };
 }

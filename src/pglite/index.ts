@@ -1,5 +1,5 @@
-import type { Database } from "../database.ts";
-import { answerParsers, sqlCaller } from "../database.ts";
+import type { Database, ListenHooks, Listening } from "../database.ts";
+import { answerParsers, quoteIdentifier, sqlCaller } from "../database.ts";
 import { invalidArgument, leaseholdError, show } from "../errors.ts";
 import { type FullDatabase, lazyDatabase } from "../lazy-database.ts";
 import type { PGliteLike, PGliteTransactionLike } from "./like.ts";
@@ -60,14 +60,32 @@ function sessionDatabase(
   busyTimeoutMs: number,
   close: () => Promise<void>,
 ): FullDatabase {
+  const call: Database["call"] = (name, args) =>
+    inTurn(db, busyTimeoutMs, (tx) => caller(tx, schema)(name, args));
   return {
     schema,
-    call: (name, args) => inTurn(db, busyTimeoutMs, (tx) => caller(tx, schema)(name, args)),
+    call,
     transaction: (work) =>
       inTurn(db, busyTimeoutMs, (tx) => work({ client: tx, call: caller(tx, schema) })),
     script: (sql) => inTurn(db, busyTimeoutMs, async (tx) => void (await tx.exec(sql))),
+    listen: async (hooks) => {
+      const stop = await inTurn(db, busyTimeoutMs, (tx) => listenIn(db, schema, hooks, tx));
+      return stop && { call, close: stop };
+    },
     close,
   };
+}
+
+/** In the one session that there is, and so never lost. PGlite takes no channel with a quote. */
+async function listenIn(
+  db: PGliteLike,
+  schema: string,
+  { onNotification }: ListenHooks,
+  tx: PGliteTransactionLike,
+): Promise<Listening["close"] | null> {
+  if (schema.includes('"')) return null;
+  const stop = await db.listen?.(quoteIdentifier(schema), onNotification, tx);
+  return stop ? () => stop().catch(() => undefined) : null;
 }
 
 function caller(tx: PGliteTransactionLike, schema: string): FullDatabase["call"] {

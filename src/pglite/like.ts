@@ -25,6 +25,12 @@ export type PGliteTransactionLike = PGliteQueryable;
 export interface PGliteLike extends PGliteQueryable {
   transaction<T>(work: (tx: PGliteTransactionLike) => Promise<T>): Promise<T>;
   readonly waitReady?: Promise<void>;
+  /** Answers the function that ends the listening. */
+  listen?(
+    channel: string,
+    listener: (payload: string) => void,
+    tx?: PGliteTransactionLike,
+  ): Promise<() => Promise<void>>;
 }
 
 /** A PGlite that leasehold opened itself, and so closes. */
