@@ -30,7 +30,7 @@ export interface PgPoolLike {
   readonly Client?: new (
     options: object,
   ) => PgListenClientLike;
-  readonly options?: Record<string, unknown>;
+  readonly options?: object;
 }
 
 /** A client that belongs to no pool: the one that listens. */

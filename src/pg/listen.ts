@@ -62,7 +62,7 @@ export async function openListener(
 }
 
 /** A pool keeps its password out of sight of `{ ...options }`. */
-function listenOptions(options: Record<string, unknown>, url: string | undefined): object {
+function listenOptions(options: { password?: unknown }, url: string | undefined): object {
   return {
     connectionTimeoutMillis: connectTimeoutMs,
     ...options,
