@@ -14,7 +14,19 @@ const page = join(root, "docs/sql.md");
 
 const groups = {
   Enqueue: ["enqueue", "enqueue_many"],
-  Work: ["claim", "claim_job", "extend", "complete", "fail", "release", "finish_many", "guard"],
+  Work: [
+    "claim",
+    "claim_job",
+    "extend",
+    "extend_many",
+    "complete",
+    "fail",
+    "release",
+    "finish_many",
+    "guard",
+  ],
+  "Durable steps": ["step_load", "step_save", "step_names"],
+  Workers: ["worker_beat", "worker_stop", "workers"],
   "Ask and decide": [
     "status",
     "cancel",
@@ -27,6 +39,7 @@ const groups = {
   ],
   Operate: [
     "define_kind",
+    "kinds",
     "pause",
     "resume",
     "reap",

@@ -18,6 +18,7 @@ export const argumentTypes = {
   },
   claim_job: { p_id: "uuid", p_lease_ms: "int", p_worker: "text", p_timeout_ms: "int" },
   extend: { p_id: "uuid", p_generation: "int", p_lease_ms: "int", p_progress: "jsonb" },
+  extend_many: { p_claims: "jsonb" },
   complete: { p_id: "uuid", p_generation: "int", p_result: "jsonb" },
   fail: {
     p_id: "uuid",
@@ -44,6 +45,19 @@ export const argumentTypes = {
   stats: {},
   has_due_work: { p_kinds: "text[]" },
   every: { p_name: "text", p_interval_ms: "int" },
+  kinds: {},
+  workers: {},
+  worker_beat: { p_id: "uuid", p_state: "jsonb" },
+  worker_stop: { p_id: "uuid" },
+  step_load: { p_id: "uuid", p_name: "text" },
+  step_names: { p_id: "uuid" },
+  step_save: {
+    p_id: "uuid",
+    p_generation: "int",
+    p_name: "text",
+    p_value: "jsonb",
+    p_lease_ms: "int",
+  },
   schema_version: {},
 } as const satisfies Record<string, Record<string, string>>;
 

@@ -36,6 +36,6 @@ begin
     return leasehold._held(v_job, true);
   end if;
   perform leasehold._refused(p_id, p_generation, 'extend', v_now);
-  return jsonb_build_object('held', false, 'lease_until', null, 'cancel_requested', false, 'busy', false);
+  return leasehold._not_held();
 end
 $$;

@@ -12,8 +12,6 @@ begin
   else
     v_kinds := leasehold._check_kinds(p_kinds);
   end if;
-  v_kinds := leasehold._unpaused(v_kinds);
-  return cardinality(v_kinds) > 0 and (leasehold._has_due(v_kinds, v_now)
-    or cardinality(leasehold._expired_ids(v_kinds, 1, v_now)) > 0);
+  return leasehold._is_due(leasehold._unpaused(v_kinds), v_now);
 end
 $$;

@@ -1,4 +1,4 @@
--- prune(options) → {deleted}: deletes finished jobs with their events, and names under `once` whose
+-- prune(options) → {deleted}: deletes finished jobs with their events and steps, and names under `once` whose
 -- time is over. Unfinished jobs and names in force always stay.
 --   older_than_ms  since the job finished; without it each kind's retain_ms counts, and a kind that
 --                  has none keeps its jobs
@@ -45,6 +45,7 @@ begin
       and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms) * interval '1 millisecond'
     for update of j skip locked);
   delete from leasehold.job_events e where e.job_id = any (v_ids);
+  delete from leasehold.steps s where s.job_id = any (v_ids);
   delete from leasehold.jobs j where j.id = any (v_ids);
   delete from leasehold.once o where (o.kind, o.owner, o.once) in (
     select e.kind, e.owner, e.once from leasehold.once e where e.expires_at <= v_now limit v_limit for update skip locked);

@@ -1,4 +1,4 @@
--- remove(id) → {outcome, id, status}: deletes one finished job and its events. Outcomes: removed;
+-- remove(id) → {outcome, id, status}: deletes one finished job, its events and its steps. Outcomes: removed;
 -- wrong_status (unfinished: cancel it first); unknown.
 create or replace function leasehold.remove(p_id uuid)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -13,6 +13,7 @@ begin
     return jsonb_build_object('outcome', 'wrong_status', 'id', p_id, 'status', v_job.status);
   end if;
   delete from leasehold.job_events e where e.job_id = p_id;
+  delete from leasehold.steps s where s.job_id = p_id;
   delete from leasehold.jobs j where j.id = p_id;
   return jsonb_build_object('outcome', 'removed', 'id', p_id, 'status', v_job.status);
 end

@@ -12,6 +12,7 @@ begin
   where j.id = p_id and j.status || '' = 'queued'
   returning j.* into v_job;
   if found then
+    perform leasehold._wake(v_job.kind, v_now, v_now);
     perform leasehold._event(p_id, 'run_now', v_job.generation, v_now);
     return jsonb_build_object('outcome', 'due', 'id', p_id, 'status', 'queued');
   end if;

@@ -159,3 +159,32 @@ begin
   end if;
 end
 $$;
+
+-- The claims of extend_many; the first bad one is shown.
+create or replace function leasehold._check_claims(p_claims jsonb)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_known constant text[] := array['id', 'generation', 'lease_ms'];
+  v_uuid constant text := '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
+  v_claim jsonb;
+begin
+  if jsonb_typeof(p_claims) is distinct from 'array' or jsonb_array_length(p_claims) > 10000 then
+    perform leasehold._refuse('p_claims', case when jsonb_typeof(p_claims) = 'array'
+      then format('an array of %s', jsonb_array_length(p_claims)) else p_claims::text end, 'an array of at most 10000 {id, generation}');
+  end if;
+  select c.value into v_claim from jsonb_array_elements(p_claims) c
+  where case when jsonb_typeof(c.value) <> 'object' then true else
+    c.value - v_known <> '{}'
+    or coalesce(c.value ->> 'id', '') !~ v_uuid
+    or coalesce(c.value ->> 'generation', '') !~ '^[0-9]{1,9}$'
+    or case when coalesce(c.value ->> 'lease_ms', '1') !~ '^[0-9]{1,10}$' then true
+      else (c.value ->> 'lease_ms')::bigint not between 1 and 2147483647 end end
+  limit 1;
+  if found then
+    if jsonb_typeof(v_claim) = 'object' then
+      perform leasehold._check_options('a claim', v_claim, v_known);
+    end if;
+    perform leasehold._refuse('a claim', v_claim::text, '{id: uuid, generation, and where wanted lease_ms from 1 to 2147483647}');
+  end if;
+end
+$$;

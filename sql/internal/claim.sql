@@ -176,3 +176,12 @@ begin
   end loop;
 end
 $$;
+
+-- Whether a claim of these kinds, none of them paused, would find something to do or to reap.
+create or replace function leasehold._is_due(p_kinds text[], p_now timestamptz)
+returns boolean language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return cardinality(p_kinds) > 0 and (leasehold._has_due(p_kinds, p_now)
+    or cardinality(leasehold._expired_ids(p_kinds, 1, p_now)) > 0);
+end
+$$;

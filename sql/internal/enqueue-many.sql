@@ -6,6 +6,8 @@ create or replace function leasehold._enqueue_many(p_jobs jsonb, p_now timestamp
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_ids uuid[];
+  v_kinds text[];
+  v_due timestamptz[];
   v_answers jsonb[];
   v_item record;
 begin
@@ -17,8 +19,11 @@ begin
     cross join lateral leasehold._new_job(e.job ->> 'kind', coalesce(e.job -> 'payload', '{}'), e.job - array['kind', 'payload'], k, e.nth::int, p_now) n
     where e.job ->> 'key' is null and e.job ->> 'once' is null
     order by e.nth
-    returning id)
-  select array_agg(p.id order by p.id) into v_ids from plain p;
+    returning id, kind, run_after)
+  select (select array_agg(p.id order by p.id) from plain p), array_agg(k.kind), array_agg(k.run_after)
+  into v_ids, v_kinds, v_due
+  from (select p.kind, min(p.run_after) as run_after from plain p group by p.kind) k;
+  perform leasehold._wake(w.kind, w.run_after, p_now) from unnest(v_kinds, v_due) w (kind, run_after);
   -- Ids rise in the order of the input, which is how an answer finds its place again. By position, not
   -- by a join: the planner takes the inserted rows for one, and looped 10,000 by 10,000 times (4 s).
   -- What stands in the places of the other jobs is written over below.

@@ -69,6 +69,7 @@ begin
     insert into leasehold.jobs select p_job.*
     on conflict (kind, key) where key is not null and status in ('queued', 'running') do nothing;
     if found then
+      perform leasehold._wake(p_job.kind, p_job.run_after, p_now);
       return jsonb_build_object('outcome', 'created', 'id', p_job.id, 'status', 'queued');
     end if;
     select j.* into v_holder from leasehold.jobs j
@@ -129,6 +130,11 @@ begin
   update leasehold.jobs j set payload = p_job.payload, run_after = v_run_after,
     start_by = leasehold._start_by(v_run_after, j.start_within_ms, p_now)
   where j.id = p_holder_id;
+  -- What its earlier attempts have done, they have done for another payload.
+  if v_holder.generation > 0 then
+    delete from leasehold.steps s where s.job_id = p_holder_id;
+  end if;
+  perform leasehold._wake(p_job.kind, v_run_after, p_now);
   perform leasehold._event(p_holder_id, 'replaced', v_holder.generation, p_now);
   return jsonb_build_object('outcome', 'replaced', 'id', p_holder_id, 'status', 'queued');
 end

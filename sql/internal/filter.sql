@@ -89,6 +89,7 @@ begin
     claimed_at = null, lease_until = null, timeout_at = null, started_at = null, finished_at = null,
     cancel_requested_at = null, progress = null, result = null
   where j.id = p_job.id;
+  perform leasehold._wake(p_job.kind, p_now, p_now);
   perform leasehold._event(p_job.id, 'retried', p_job.generation, p_now,
     p_detail => jsonb_build_object('from', p_job.status));
 end

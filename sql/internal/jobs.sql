@@ -74,6 +74,9 @@ begin
     finished_at = case when v_to = 'queued' then null else p_now end,
     rerun = null
   where j.id = p_job.id;
+  if v_to = 'queued' then
+    perform leasehold._wake(p_job.kind, p_run_after, p_now);
+  end if;
   return v_to;
 end
 $$;
@@ -106,6 +109,8 @@ begin
     run_after = v_run_after,
     start_by = leasehold._start_by(v_run_after, j.start_within_ms, p_now)
   where j.id = p_job.id;
+  delete from leasehold.steps s where s.job_id = p_job.id;
+  perform leasehold._wake(p_job.kind, v_run_after, p_now);
   perform leasehold._event(p_job.id, 'rerun', p_job.generation, p_now, p_detail => jsonb_build_object('after', p_to));
   return 'queued';
 end
@@ -116,6 +121,12 @@ create or replace function leasehold._held(p_job leasehold.jobs, p_busy boolean)
 returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('held', true, 'lease_until', leasehold._iso(p_job.lease_until),
     'cancel_requested', p_job.cancel_requested_at is not null, 'busy', p_busy)
+$$;
+
+-- The answer of an extend whose claim is not valid any more.
+create or replace function leasehold._not_held()
+returns jsonb language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_build_object('held', false, 'lease_until', null, 'cancel_requested', false, 'busy', false)
 $$;
 
 -- What to tell the person who waits, as a code; the texts are the client's.

@@ -95,6 +95,17 @@ begin
 end
 $$;
 
+-- True or false; false where there is none.
+create or replace function leasehold._json_boolean(p_name text, p_value jsonb)
+returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_value is not null and jsonb_typeof(p_value) <> 'boolean' then
+    perform leasehold._refuse(p_name, p_value::text, 'true or false');
+  end if;
+  return coalesce(p_value = 'true', false);
+end
+$$;
+
 create or replace function leasehold._json_statuses(p_name text, p_value jsonb, p_allowed text[])
 returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare

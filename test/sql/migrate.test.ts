@@ -24,7 +24,9 @@ afterEach(async () => {
 
 /** As if an older version had installed the functions. */
 const outdate = (db: TestDatabase) =>
-  db.query(`update ${db.quotedSchema}.migrations set checksum = 'older'`);
+  db.query(
+    `update ${db.quotedSchema}.migrations set checksum = 'older' where version = ${schemaVersion}`,
+  );
 
 const advisoryLocks = (db: TestDatabase) =>
   db.value("select count(*) from pg_locks where locktype = 'advisory'");
@@ -90,6 +92,18 @@ describe.each(backends)("migrate on %s", (backend) => {
     await outdate(db);
     expect(await migrate(db.database)).toMatchObject({ changed: true });
     expect(await describeSchema(db)).toEqual(current);
+  });
+
+  test("brings the first version's tables to those of a fresh install", async () => {
+    const db = await database(backend);
+    const { migrations: _, ...fresh } = await describeSchema(db);
+    // What each migration since has made is taken away again.
+    await db.query("drop table leasehold.steps, leasehold.workers cascade");
+    await db.query("delete from leasehold.migrations where version > 1");
+    expect(await migrate(db.database)).toMatchObject({ changed: true, version: schemaVersion });
+    const { migrations, ...upgraded } = await describeSchema(db);
+    expect(upgraded).toEqual(fresh);
+    expect(migrations).toHaveLength(schemaVersion);
   });
 
   test("does not touch a schema that holds something else", async () => {
