@@ -5,7 +5,8 @@ import type { Handled } from "./define.ts";
 import { causeChain, describeError, read } from "./describe-error.ts";
 import type { ClaimedJob } from "./job.ts";
 import { createJobContext, type JobContext } from "./job-context.ts";
-import { keepLease, type Lease } from "./lease.ts";
+import type { Lease } from "./lease.ts";
+import type { LeaseWheel } from "./lease-wheel.ts";
 import { childLogger, type Logger } from "./logger.ts";
 import { decide, type Ending, type Outcome } from "./outcome.ts";
 import { validatePayload } from "./standard-schema.ts";
@@ -18,6 +19,7 @@ export const defaultGraceMs = 1_000;
 
 export interface AttemptOptions {
   readonly database: Database;
+  readonly leases: LeaseWheel;
   readonly claimed: ClaimedJob;
   readonly handled: Handled;
   readonly log: Logger;
@@ -46,11 +48,11 @@ export async function runAttempt(options: AttemptOptions): Promise<Outcome | nul
     // A cancelled handler may have work to undo: it has the time that it had.
     if (because !== "cancel") deadline.abort();
   };
-  const lease = keepLease({
-    call: options.database.call.bind(options.database),
+  const leaseMs = handled.definition.settings.leaseMs ?? defaultLeaseMs;
+  const lease = options.leases.keep({
     id: claimed.id,
     generation: claimed.generation,
-    leaseMs: handled.definition.settings.leaseMs ?? defaultLeaseMs,
+    leaseMs,
     onLost: () => abort("lost"),
     onCancel: () => abort("cancel"),
     onError: options.onError,

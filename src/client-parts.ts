@@ -3,11 +3,14 @@ import type { Handled } from "./define.ts";
 import { leaseholdError } from "./errors.ts";
 import type { Events } from "./events.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
+import { LeaseWheel } from "./lease-wheel.ts";
 import type { Logger } from "./logger.ts";
 
 /** What the ways to run jobs share of a client. */
 export interface ClientParts {
   readonly database: Database;
+  /** Renews the leases of all jobs that this client runs. */
+  readonly leases: LeaseWheel;
   readonly events: Events<LeaseholdEvents>;
   readonly log: Logger;
   /** The handler of a kind. Throws LH105. */
@@ -22,10 +25,11 @@ export interface ClientParts {
 export function handlerParts(
   database: Database,
   handlers: readonly Handled[],
-): Pick<ClientParts, "handlerOf" | "kinds" | "defineKinds"> {
+): Pick<ClientParts, "leases" | "handlerOf" | "kinds" | "defineKinds"> {
   const byKind = new Map(handlers.map((handled) => [handled.definition.kind, handled]));
   let defined: Promise<unknown> | undefined;
   return {
+    leases: new LeaseWheel(database.call.bind(database)),
     kinds: [...byKind.keys()],
     handlerOf(kind) {
       const handled = byKind.get(kind);

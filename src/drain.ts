@@ -7,6 +7,7 @@ import { maxTimerMs } from "./duration.ts";
 import { type FinishedJob, finish } from "./finish.ts";
 import type { ClaimedJob } from "./job.ts";
 import { jobEvent } from "./job-event.ts";
+import { finishAlone } from "./record.ts";
 import { onTermination } from "./termination.ts";
 
 export type { DrainOptions } from "./drain-bounds.ts";
@@ -110,17 +111,20 @@ export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainRe
     const began = performance.now();
     parts.events.emit("started", jobEvent(claimed));
     const outcome = await runAttempt({
-      database: parts.database,
+      ...parts,
       claimed,
       handled,
-      log: parts.log,
       timeoutMs: Math.min(handled.definition.settings.timeoutMs ?? timeoutMs, timeoutMs),
       graceMs,
       stop: stop.signal,
       onError: (error) => parts.events.emit("error", { error, during: "extend", id: claimed.id }),
     });
-    const giveUpMs = Math.max(bounds.budgetMs - elapsedMs(), 1_000);
-    return finish(parts, claimed, outcome, { giveUpMs, durationMs: performance.now() - began });
+    const giveUpAt = elapsedMs() + Math.max(bounds.budgetMs - elapsedMs(), 1_000);
+    return finish(parts, claimed, outcome, {
+      send: finishAlone(parts.database.call.bind(parts.database)),
+      durationMs: performance.now() - began,
+      patient: (waitMs) => elapsedMs() + waitMs <= giveUpAt,
+    });
   }
 }
 

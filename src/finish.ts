@@ -3,7 +3,7 @@ import { describeError } from "./describe-error.ts";
 import type { ClaimedJob } from "./job.ts";
 import { jobEvent } from "./job-event.ts";
 import type { Outcome } from "./outcome.ts";
-import { isRefusedValue, type Recorded, record } from "./record.ts";
+import { type Finish, isRefusedValue, type Recorded, record } from "./record.ts";
 
 /** One job as a report shows it. */
 export interface FinishedJob {
@@ -28,16 +28,27 @@ export interface FinishedJob {
 /** The waits between tries to record an outcome, in milliseconds; the last one is repeated. */
 const recordAgainMs = [50, 200, 500, 1_000];
 
+export interface FinishOptions {
+  /** How the outcome is sent. */
+  readonly send: Finish;
+  /** How long the attempt took. */
+  readonly durationMs: number;
+  /** Asks whether to go on trying `waitMs` from now, when the database is away. */
+  patient(waitMs: number): boolean;
+}
+
 /**
  * Records what became of an attempt, and tells the events. A database that is away is asked again
- * until `giveUpMs`; then the job stays running, and its lease brings it back. Never rejects.
+ * for as long as the caller is patient; then the job stays running, and its lease brings it back.
+ * Never rejects.
  */
 export async function finish(
   parts: ClientParts,
   claimed: ClaimedJob,
   outcome: Outcome | null,
-  { giveUpMs, durationMs }: { giveUpMs: number; durationMs: number },
+  options: FinishOptions,
 ): Promise<FinishedJob> {
+  const { durationMs } = options;
   const told = { ...jobEvent(claimed), durationMs: Math.round(durationMs) };
   if (outcome === null) {
     parts.events.emit("lost", told);
@@ -45,7 +56,7 @@ export async function finish(
   }
   let recorded: Recorded;
   try {
-    recorded = await recordPatiently(parts, claimed, outcome, giveUpMs);
+    recorded = await recordPatiently(claimed, outcome, options);
   } catch (error) {
     parts.log.error(
       { job: claimed.id, err: describeError(error) },
@@ -58,19 +69,16 @@ export async function finish(
 }
 
 async function recordPatiently(
-  parts: ClientParts,
   claimed: ClaimedJob,
   outcome: Outcome,
-  giveUpMs: number,
+  { send, patient }: FinishOptions,
 ): Promise<Recorded> {
-  const call = parts.database.call.bind(parts.database);
-  const giveUpAt = performance.now() + giveUpMs;
   for (let i = 0; ; i += 1) {
     try {
-      return await record(call, claimed, outcome);
+      return await record(send, claimed, outcome);
     } catch (error) {
       const waitMs = recordAgainMs[Math.min(i, recordAgainMs.length - 1)] ?? 0;
-      if (isRefusedValue(error) || performance.now() + waitMs > giveUpAt) throw error;
+      if (isRefusedValue(error) || !patient(waitMs)) throw error;
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }

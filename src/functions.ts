@@ -48,6 +48,7 @@ export const argumentTypes = {
   kinds: {},
   workers: {},
   worker_beat: { p_id: "uuid", p_state: "jsonb" },
+  worker_echo: { p_token: "text" },
   worker_stop: { p_id: "uuid" },
   step_load: { p_id: "uuid", p_name: "text" },
   step_names: { p_id: "uuid" },

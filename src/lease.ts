@@ -1,14 +1,14 @@
-import type { Database } from "./database.ts";
+import type { LeaseWheel } from "./lease-wheel.ts";
 
 /** What extend answers. */
-interface Extension {
+export interface Extension {
   held: boolean;
   cancel_requested: boolean;
   busy: boolean;
 }
 
+/** The claim whose lease is kept, and who is told of what becomes of it. */
 export interface LeaseOptions {
-  readonly call: Database["call"];
   readonly id: string;
   readonly generation: number;
   readonly leaseMs: number;
@@ -34,32 +34,40 @@ export interface Lease {
 }
 
 /**
- * Renews a lease every third of its length, so that two renewals may fail before anyone else can
- * take the job. A failed renewal is tried again sooner, and goes on being tried after the lease
- * ran out: the clock does not decide whether the claim is valid, the database does.
+ * A lease on the wheel. It is renewed every third of its length, so that two renewals may fail
+ * before anyone else can take the job. A failed renewal is tried again sooner, and goes on being
+ * tried after the lease ran out: the clock does not decide whether the claim is valid, the database
+ * does.
  */
-export function keepLease(options: LeaseOptions): Lease {
-  return new KeptLease(options);
-}
-
-class KeptLease implements Lease {
-  readonly #options: LeaseOptions;
+export class KeptLease implements Lease {
+  readonly options: LeaseOptions;
+  /** When it is to be renewed, by `performance.now()`; Infinity while it is not to be. */
+  dueAt: number;
+  /** How much earlier it may be renewed to share the call of another. */
+  readonly slackMs: number;
+  readonly #wheel: LeaseWheel;
   readonly #everyMs: number;
   readonly #againMs: number;
-  #timer: ReturnType<typeof setTimeout> | undefined;
   #state: "renewing" | "paused" | "ended" = "renewing";
   // One extend at a time: of two that cross, the later one's answer could come first.
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(options: LeaseOptions) {
-    this.#options = options;
+  constructor(options: LeaseOptions, wheel: LeaseWheel) {
+    this.options = options;
+    this.#wheel = wheel;
     this.#everyMs = Math.max(Math.floor(options.leaseMs / 3), 1);
     this.#againMs = Math.max(Math.min(Math.floor(options.leaseMs / 10), 5_000), 1);
-    this.#renewIn(this.#everyMs);
+    this.slackMs = Math.min(this.#everyMs / 4, 1_000);
+    this.dueAt = performance.now() + this.#everyMs;
   }
 
   async extend(progress?: unknown): Promise<boolean> {
-    return (await this.#inTurn(progress)).held;
+    try {
+      return (await this.#inTurn(() => this.#ask(progress))).held;
+    } catch (error) {
+      this.#renewIn(this.#againMs);
+      throw error;
+    }
   }
 
   async pause(): Promise<void> {
@@ -69,37 +77,33 @@ class KeptLease implements Lease {
   async resume(): Promise<void> {
     if (this.#state !== "paused") return;
     this.#state = "renewing";
-    await this.#renew();
+    await this.renewBy(() => this.#wheel.extend(this));
   }
 
   stop(): Promise<void> {
+    this.#wheel.forget(this);
     return this.#halt("ended");
+  }
+
+  /** A renewal of its own accord, by a call that may serve others too. Never rejects. */
+  async renewBy(ask: () => Promise<Extension>): Promise<void> {
+    try {
+      await this.#inTurn(async () => this.#heard(await ask()));
+    } catch (error) {
+      this.options.onError(error);
+      this.#renewIn(this.#againMs);
+    }
   }
 
   async #halt(next: "paused" | "ended"): Promise<void> {
     this.#state = next;
-    clearTimeout(this.#timer);
+    this.dueAt = Number.POSITIVE_INFINITY;
     await this.#last;
   }
 
-  #renewIn(ms: number): void {
-    this.#timer = setTimeout(() => void this.#renew(), ms);
-  }
-
-  async #renew(): Promise<void> {
-    let nextMs: number | undefined;
-    try {
-      const { held, busy } = await this.#inTurn();
-      if (held) nextMs = busy ? this.#againMs : this.#everyMs;
-    } catch (error) {
-      this.#options.onError(error);
-      nextMs = this.#againMs;
-    }
-    if (this.#state === "renewing" && nextMs !== undefined) this.#renewIn(nextMs);
-  }
-
-  #inTurn(progress?: unknown): Promise<Extension> {
-    const asked = this.#last.then(() => this.#ask(progress));
+  #inTurn(ask: () => Promise<Extension>): Promise<Extension> {
+    this.dueAt = Number.POSITIVE_INFINITY;
+    const asked = this.#last.then(ask);
     this.#last = asked.catch(() => undefined);
     return asked;
   }
@@ -107,15 +111,23 @@ class KeptLease implements Lease {
   async #ask(progress: unknown): Promise<Extension> {
     // A handler that was given up may run on; it must not hold the job for ever.
     if (this.#state === "ended") return { held: false, cancel_requested: false, busy: false };
-    const { call, id, generation, leaseMs, onLost, onCancel } = this.#options;
-    const answer = (await call("extend", {
-      p_id: id,
-      p_generation: generation,
-      p_lease_ms: leaseMs,
-      ...(progress !== undefined && { p_progress: progress }),
-    })) as Extension;
-    if (!answer.held) onLost();
-    else if (answer.cancel_requested) onCancel();
+    return this.#heard(await this.#wheel.extend(this, progress));
+  }
+
+  #heard(answer: Extension): Extension {
+    if (!answer.held) {
+      this.dueAt = Number.POSITIVE_INFINITY;
+      this.options.onLost();
+      return answer;
+    }
+    if (answer.cancel_requested) this.options.onCancel();
+    this.#renewIn(answer.busy ? this.#againMs : this.#everyMs);
     return answer;
+  }
+
+  #renewIn(ms: number): void {
+    if (this.#state !== "renewing") return;
+    this.dueAt = performance.now() + ms;
+    this.#wheel.turnAt(this.dueAt);
   }
 }

@@ -1,12 +1,10 @@
-import type { Arguments, Database } from "./database.ts";
+import type { Database } from "./database.ts";
 import { describeError } from "./describe-error.ts";
 import { toJsonValue } from "./json.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** Where an attempt went, as recorded; "lost": the claim was not valid any more. */
-export type Recorded =
-  | { status: "completed" | "queued" | "failed" | "cancelled"; resultDropped?: string }
-  | { status: "lost" };
+export type Recorded = { status: FinishedStatus; resultDropped?: string } | { status: "lost" };
 
 /** What of a claim the recording functions take. */
 export interface Claim {
@@ -14,16 +12,32 @@ export interface Claim {
   readonly generation: number;
 }
 
-type Call = Database["call"];
+/** One outcome, as `finish_many` takes it. */
+export interface OutcomeArguments extends Claim {
+  readonly action: "complete" | "fail" | "release";
+  readonly [name: string]: unknown;
+}
+
+/** What `finish_many` answers. */
+export interface FinishManyAnswer {
+  readonly done: readonly { readonly id: string; readonly status: FinishedStatus }[];
+  readonly refused: readonly string[];
+  readonly busy: readonly string[];
+}
+
+type FinishedStatus = "completed" | "queued" | "failed" | "cancelled";
+
+/** Sends one outcome to the database and answers where the job went; "busy": it was not asked yet. */
+export type Finish = (outcome: OutcomeArguments) => Promise<FinishedStatus | "lost" | "busy">;
 
 /** Records an outcome. Rejects when the database can't, or not yet. */
-export async function record(call: Call, claim: Claim, outcome: Outcome): Promise<Recorded> {
+export async function record(finish: Finish, claim: Claim, outcome: Outcome): Promise<Recorded> {
   switch (outcome.action) {
     case "complete":
-      return complete(call, claim, outcome.result);
+      return complete(finish, claim, outcome.result);
     case "fail": {
       const { error, permanent, retryAfterMs } = outcome;
-      return finishOne(call, claim, {
+      return recordOne(finish, claim, {
         action: "fail",
         error,
         permanent,
@@ -32,7 +46,7 @@ export async function record(call: Call, claim: Claim, outcome: Outcome): Promis
     }
     case "release": {
       const { retryAfterMs: retry_after_ms, code: error_code } = outcome;
-      return finishOne(call, claim, { action: "release", retry_after_ms, error_code });
+      return recordOne(finish, claim, { action: "release", retry_after_ms, error_code });
     }
     default: {
       const { action: _, ...dropped } = outcome;
@@ -45,24 +59,24 @@ export async function record(call: Call, claim: Claim, outcome: Outcome): Promis
  * Completes a job. A result that can't be stored is dropped, with an event RESULT_DROPPED: the work
  * is done and paid, and must not be done again for the sake of its answer.
  */
-export async function complete(call: Call, claim: Claim, result: unknown): Promise<Recorded> {
+export async function complete(finish: Finish, claim: Claim, result: unknown): Promise<Recorded> {
   let stored: unknown;
   try {
     stored = toJsonValue(result, { what: "result" });
   } catch (error) {
-    return completeWithout(call, claim, describeError(error).message);
+    return completeWithout(finish, claim, describeError(error).message);
   }
   try {
-    return completed(await finishOne(call, claim, { action: "complete", result: stored }));
+    return completed(await recordOne(finish, claim, { action: "complete", result: stored }));
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
-    return completeWithout(call, claim, describeError(error).message);
+    return completeWithout(finish, claim, describeError(error).message);
   }
 }
 
-async function completeWithout(call: Call, claim: Claim, why: string): Promise<Recorded> {
+async function completeWithout(finish: Finish, claim: Claim, why: string): Promise<Recorded> {
   const error = { code: "RESULT_DROPPED", message: why };
-  return completed(await finishOne(call, claim, { action: "complete", error }), why);
+  return completed(await recordOne(finish, claim, { action: "complete", error }), why);
 }
 
 /** Completed is completed, also where the job went straight into its next run. */
@@ -71,18 +85,35 @@ function completed({ status }: Recorded, resultDropped?: string): Recorded {
   return { status: "completed", ...(resultDropped !== undefined && { resultDropped }) };
 }
 
-/**
- * One outcome by `finish_many`, which tells where the job went and waits for nobody: a handler that
- * was given up may hold the job's row in a transaction of its own, for as long as it likes.
- */
-async function finishOne(call: Call, claim: Claim, outcome: Arguments): Promise<Recorded> {
+type Details = Pick<OutcomeArguments, "action"> & Readonly<Record<string, unknown>>;
+
+async function recordOne(finish: Finish, claim: Claim, details: Details): Promise<Recorded> {
   const { id, generation } = claim;
-  const { done, busy } = (await call("finish_many", {
-    p_outcomes: [{ id, generation, ...outcome }],
-  })) as { done: Recorded[]; busy: unknown[] };
-  if (done[0] !== undefined) return { status: done[0].status };
-  if (busy.length === 0) return { status: "lost" };
+  const status = await finish({ id, generation, ...details });
+  if (status !== "busy") return { status };
   throw Object.assign(new Error("another transaction holds the job"), { code: "JOB_BUSY" });
+}
+
+/**
+ * Sends each outcome by a `finish_many` of its own, which tells where the job went and waits for
+ * nobody: a handler that was given up may hold the job's row in a transaction of its own, for as long
+ * as it likes.
+ */
+export function finishAlone(call: Database["call"]): Finish {
+  return async (outcome) => {
+    const answer = (await call("finish_many", { p_outcomes: [outcome] })) as FinishManyAnswer;
+    return statusIn(answer, outcome.id);
+  };
+}
+
+/** What became of one job of a `finish_many`. */
+export function statusIn(
+  { done, busy }: FinishManyAnswer,
+  id: string,
+): Awaited<ReturnType<Finish>> {
+  const ended = done.find((each) => each.id === id);
+  if (ended !== undefined) return ended.status;
+  return busy.includes(id) ? "busy" : "lost";
 }
 
 /** Whether the database refused a value itself, and will again (class 22: data exception). */

@@ -1,6 +1,7 @@
 -- step_save(id, generation, name, value, lease_ms) → boolean: stores what a durable step has answered,
--- for the job's next attempt, and renews the lease as extend does. The first value of a name stays:
--- true also where one is stored already. False: not yours any more, nothing stored.
+-- for the job's next attempt, and renews the lease as extend does, though never to an earlier end. The
+-- first value of a name stays: true also where one is stored already. False: not yours any more,
+-- nothing stored.
 --   name   1 to 500 bytes of text, not blank
 --   value  any JSON up to 1 MB; SQL null is stored as JSON's null
 -- Kept through failures, releases and retry; deleted with the job, by a rerun, and where a replace
@@ -27,8 +28,9 @@ begin
   insert into leasehold.steps (job_id, name, value, generation, saved_at)
   values (p_id, p_name, coalesce(p_value, 'null'), p_generation, v_now)
   on conflict (job_id, name) do nothing;
+  -- Never shorter than it is: an extend may have come while this waited for the row.
   update leasehold.jobs j
-  set lease_until = least(v_now + coalesce(p_lease_ms, j.lease_ms) * interval '1 millisecond', j.timeout_at)
+  set lease_until = least(greatest(v_now + coalesce(p_lease_ms, j.lease_ms) * interval '1 millisecond', j.lease_until), j.timeout_at)
   where j.id = p_id;
   return true;
 end

@@ -4,8 +4,7 @@
 --   state  name (as it gives claim) · kinds · concurrency (1 to 10,000) · running (jobs in hand) ·
 --          idle (has a free slot and found nothing due: enqueue is to notify) · listening (this very
 --          connection listens on the channel named as the schema) · ttl_ms (60,000; not heard of for
---          so long it is not alive any more, at most a day) · echo (a text to be notified as
---          "echo <text>", to find out whether notifications arrive)
+--          so long it is not alive any more, at most a day)
 -- Answers, for an idle worker: due, whether a claim would find something to do or to reap; next_ms,
 -- how long until then where nothing is (null: nothing waits); idle_workers, how many idle ones share a
 -- kind with this one. Notifications are "<milliseconds until due> <kind>".
@@ -27,16 +26,14 @@ begin
   if leasehold._keep_worker(v_worker) then
     perform leasehold._sweep_workers(v_now);
   end if;
-  if p_state ->> 'echo' is not null then
-    perform pg_notify('{{schema}}', 'echo ' || leasehold._json_text('echo', p_state -> 'echo'));
-  end if;
   if v_worker.idle then
     v_kinds := leasehold._unpaused(v_worker.kinds);
     v_due := leasehold._is_due(v_kinds, v_now);
     if not v_due then
       v_next_ms := leasehold._next_due_ms(v_kinds, v_now);
     end if;
-    select count(*) into v_idle_workers from leasehold.workers w where w.idle and w.kinds && v_worker.kinds;
+    select count(*) into v_idle_workers from leasehold.workers w
+    where w.idle and w.expires_at > v_now and w.kinds && v_worker.kinds;
   end if;
   return jsonb_build_object('due', v_due, 'next_ms', v_next_ms, 'idle_workers', coalesce(v_idle_workers, 0));
 end

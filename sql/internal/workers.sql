@@ -2,12 +2,13 @@
 
 -- Tells idle workers of this kind that a job is due at p_run_after: at once with the commit, and
 -- never with a rollback. Only where some worker is idle, since every notification takes its turn at
--- one lock of the whole server at commit (14,200 enqueues/s fell to 3,600). A worker that goes idle
--- meanwhile looks again; what is further away than an hour is found by its polling.
+-- one lock of the whole server at commit (14,200 enqueues/s fell to 3,600); one that is dead and not
+-- swept yet must not cost that for good. A worker that goes idle meanwhile looks again; what is
+-- further away than an hour is found by its polling.
 create or replace function leasehold._wake(p_kind text, p_run_after timestamptz, p_now timestamptz)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
-  perform from leasehold.workers w where w.idle and p_kind = any (w.kinds) limit 1;
+  perform from leasehold.workers w where w.idle and w.expires_at > p_now and p_kind = any (w.kinds) limit 1;
   if found and p_run_after <= p_now + interval '1 hour' then
     perform pg_notify('{{schema}}', format('%s %s',
       greatest(ceil(extract(epoch from p_run_after - p_now) * 1000), 0), p_kind));
@@ -22,11 +23,11 @@ declare
   v_worker leasehold.workers;
 begin
   perform leasehold._check_options('p_state', p_state,
-    array['name', 'kinds', 'concurrency', 'running', 'idle', 'listening', 'ttl_ms', 'echo']);
+    array['name', 'kinds', 'concurrency', 'running', 'idle', 'listening', 'ttl_ms']);
   v_worker.id := p_id;
   v_worker.name := leasehold._json_text('name', p_state -> 'name');
   perform leasehold._check_text('name', v_worker.name, 500);
-  v_worker.kinds := leasehold._check_kinds(leasehold._json_kinds(p_state -> 'kinds'));
+  v_worker.kinds := leasehold._json_kinds(p_state -> 'kinds');
   v_worker.concurrency := leasehold._json_int('concurrency', p_state -> 'concurrency', 1, 10000);
   v_worker.running := leasehold._json_int('running', coalesce(p_state -> 'running', '0'), 0, 10000);
   v_worker.idle := leasehold._json_boolean('idle', p_state -> 'idle');
