@@ -26,7 +26,7 @@ const groups = {
     "guard",
   ],
   "Durable steps": ["step_load", "step_save", "step_names"],
-  Workers: ["worker_beat", "worker_echo", "worker_stop", "workers"],
+  Workers: ["worker_beat", "worker_echo", "worker_recover", "worker_stop", "workers"],
   "Ask and decide": [
     "status",
     "cancel",

@@ -90,7 +90,6 @@ create table leasehold.workers (
   name        text not null,                         -- as in jobs.worker
   kinds       text[] not null,
   concurrency int not null,
-  running     int not null,
   idle        boolean not null,                      -- has a free slot and found nothing due: tell it
   idle_since  timestamptz,
   listener    int,                                   -- the backend of its listening connection; null: it polls

@@ -49,6 +49,7 @@ export const argumentTypes = {
   workers: {},
   worker_beat: { p_id: "uuid", p_state: "jsonb" },
   worker_echo: { p_token: "text" },
+  worker_recover: { p_worker: "text", p_kinds: "text[]", p_known: "uuid[]" },
   worker_stop: { p_id: "uuid" },
   step_load: { p_id: "uuid", p_name: "text" },
   step_names: { p_id: "uuid" },

@@ -1,7 +1,7 @@
 -- worker_beat(id, state) → {due, next_ms, idle_workers}: a long-running worker says that it is alive,
 -- and asks what there is to do: heartbeat, poll and keepalive of its connection in one call.
 --   id     a uuid of the worker's own, new at each start of a process
---   state  name (as it gives claim) · kinds · concurrency (1 to 10,000) · running (jobs in hand) ·
+--   state  name (as it gives claim) · kinds · concurrency (1 to 10,000) ·
 --          idle (has a free slot and found nothing due: enqueue is to notify) · listening (this very
 --          connection listens on the channel named as the schema) · ttl_ms (60,000; not heard of for
 --          so long it is not alive any more, at most a day)

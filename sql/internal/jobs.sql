@@ -150,5 +150,5 @@ returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
     'run_after', leasehold._iso(p_job.run_after), 'start_by', leasehold._iso(p_job.start_by),
     'lease_until', leasehold._iso(p_job.lease_until), 'timeout_at', leasehold._iso(p_job.timeout_at),
     'created_at', leasehold._iso(p_job.created_at), 'started_at', leasehold._iso(p_job.started_at),
-    'finished_at', leasehold._iso(p_job.finished_at))
+    'claimed_at', leasehold._iso(p_job.claimed_at), 'finished_at', leasehold._iso(p_job.finished_at))
 $$;

@@ -23,13 +23,12 @@ declare
   v_worker leasehold.workers;
 begin
   perform leasehold._check_options('p_state', p_state,
-    array['name', 'kinds', 'concurrency', 'running', 'idle', 'listening', 'ttl_ms']);
+    array['name', 'kinds', 'concurrency', 'idle', 'listening', 'ttl_ms']);
   v_worker.id := p_id;
   v_worker.name := leasehold._json_text('name', p_state -> 'name');
   perform leasehold._check_text('name', v_worker.name, 500);
   v_worker.kinds := leasehold._json_kinds(p_state -> 'kinds');
   v_worker.concurrency := leasehold._json_int('concurrency', p_state -> 'concurrency', 1, 10000);
-  v_worker.running := leasehold._json_int('running', coalesce(p_state -> 'running', '0'), 0, 10000);
   v_worker.idle := leasehold._json_boolean('idle', p_state -> 'idle');
   v_worker.listener := case when leasehold._json_boolean('listening', p_state -> 'listening') then pg_backend_pid() end;
   v_worker.seen_at := p_now;
@@ -46,7 +45,7 @@ returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
   perform from leasehold.workers w
   where w.id = p_worker.id and w.name = p_worker.name and w.kinds = p_worker.kinds
-    and w.concurrency = p_worker.concurrency and w.running = p_worker.running and w.idle = p_worker.idle
+    and w.concurrency = p_worker.concurrency and w.idle = p_worker.idle
     and w.listener is not distinct from p_worker.listener
     and w.expires_at - w.seen_at = p_worker.expires_at - p_worker.seen_at
     and p_worker.seen_at < w.seen_at + (w.expires_at - w.seen_at) / 3;
@@ -54,15 +53,14 @@ begin
     return false;
   end if;
   insert into leasehold.workers as w
-    (id, name, kinds, concurrency, running, idle, idle_since, listener, started_at, seen_at, expires_at)
-  values (p_worker.id, p_worker.name, p_worker.kinds, p_worker.concurrency, p_worker.running, p_worker.idle,
+    (id, name, kinds, concurrency, idle, idle_since, listener, started_at, seen_at, expires_at)
+  values (p_worker.id, p_worker.name, p_worker.kinds, p_worker.concurrency, p_worker.idle,
     case when p_worker.idle then p_worker.seen_at end, p_worker.listener, p_worker.seen_at, p_worker.seen_at,
     p_worker.expires_at)
   on conflict (id) do update set
     name = excluded.name,
     kinds = excluded.kinds,
     concurrency = excluded.concurrency,
-    running = excluded.running,
     idle = excluded.idle,
     idle_since = case when excluded.idle then coalesce(w.idle_since, excluded.idle_since) end,
     listener = excluded.listener,
@@ -86,7 +84,8 @@ begin
 end
 $$;
 
--- Milliseconds until something of these kinds is due or may be reaped; null: nothing is waiting.
+-- Milliseconds until something of these kinds, of which nothing is due, is due or may be reaped; null:
+-- nothing is waiting.
 create or replace function leasehold._next_due_ms(p_kinds text[], p_now timestamptz)
 returns bigint language plpgsql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
@@ -95,13 +94,10 @@ declare
   v_at timestamptz;
   v_next timestamptz;
 begin
-  select min(f.at) into v_next from unnest(p_kinds) k (kind) cross join lateral (
-    (select j.lease_until as at from leasehold.jobs j
-      where j.status = 'running' and j.kind = k.kind and j.lease_until > p_now order by j.lease_until limit 1)
-    union all
-    (select j.start_by from leasehold.jobs j
-      where j.status = 'queued' and j.kind = k.kind and j.start_by is not null and j.start_by > p_now
-      order by j.start_by limit 1)) f;
+  -- No start_by: it is never before run_after, so a queued job is due before it may be reaped.
+  select min(f.lease_until) into v_next from unnest(p_kinds) k (kind) cross join lateral (
+    select j.lease_until from leasehold.jobs j
+    where j.status = 'running' and j.kind = k.kind and j.lease_until > p_now order by j.lease_until limit 1) f;
   loop
     v_priority := leasehold._next_priority(p_kinds, v_priority, null);
     exit when v_priority is null;

@@ -30,6 +30,7 @@ describe.each(backends)("list on %s", (backend) => {
           timeout_at: null,
           created_at: expect.stringMatching(iso),
           started_at: expect.stringMatching(iso),
+          claimed_at: expect.stringMatching(iso),
           finished_at: null,
         },
       ],

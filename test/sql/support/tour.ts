@@ -12,6 +12,7 @@ export async function tour({ call, rows }: Pick<Calls, "call" | "rows">): Promis
     rows: (name, ...values) => rows(names.add(name) && name, ...values),
   };
   await defineAndEnqueue(calls);
+  await beat(calls);
   await work(calls);
   await operate(calls);
   return names;
@@ -47,6 +48,19 @@ const defineAndEnqueue: Tour = async ({ call }) => {
   expect(await call("stats")).toMatchObject({ kinds: [{ kind: "k", queued: 3, due: 2 }] });
 };
 
+const worker = "0198a000-0000-7000-8000-000000000001";
+
+const beat: Tour = async ({ call }) => {
+  const state = { name: "w", kinds: ["k"], concurrency: 2, idle: true, listening: true };
+  const answer = { due: true, next_ms: null, idle_workers: 1 };
+  expect(await call("worker_beat", worker, state)).toEqual(answer);
+  await call("worker_echo", "there?");
+  expect(await call("worker_recover", "nobody", ["k"], [])).toBe(0);
+  expect(await call("kinds")).toMatchObject({
+    kinds: [{ kind: "k", max_attempts: 4, workers: 1 }],
+  });
+};
+
 const work: Tour = async ({ call, rows }) => {
   const [a, b] = await rows("claim", ["k", "none"], 2);
   expect([a, b]).toMatchObject([
@@ -54,6 +68,11 @@ const work: Tour = async ({ call, rows }) => {
     { key: "b", run_after: "2020-01-01T00:00:00.000000Z", max_attempts: 4 },
   ]);
   expect(await call("extend", a?.id, 1, null, { step: 1 })).toMatchObject({ held: true });
+  const claims = json([{ id: a?.id, generation: 1, lease_ms: 60_000 }]);
+  expect(await call("extend_many", claims)).toMatchObject([{ id: a?.id, held: true }]);
+  expect(await call("step_save", a?.id, 1, "s", { n: 1 })).toBe(true);
+  expect(await call("step_load", a?.id, "s")).toEqual({ n: 1 });
+  expect(await call("step_names", a?.id)).toEqual(["s"]);
   await call("guard", a?.id, 1);
   await expect(call("guard", a?.id, 2)).rejects.toMatchObject({ code: "LH001" });
   expect(await call("complete", a?.id, 1, { ok: true })).toBe(true);
@@ -88,6 +107,9 @@ const operate: Tour = async ({ call }) => {
   expect(await call("prune", { older_than_ms: 0 })).toEqual({ deleted: 2 });
   expect(await call("every", "tick", 3_600_000)).toBe(true);
   expect(await call("every", "tick", 3_600_000)).toBe(false);
+  const { workers } = await call("workers");
+  expect(workers).toMatchObject([{ id: worker, kinds: ["k"], idle: true, listening: true }]);
+  expect(await call("worker_stop", worker)).toBe(true);
 };
 
 /** The names of all functions that a user may call. */
