@@ -54,7 +54,8 @@ export interface Listening {
 
 /** An open transaction: the same `call`, and the driver's own handle for the user's statements. */
 export interface DatabaseTransaction {
-  readonly client: unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: each driver has its own
+  readonly client: any;
   call(name: FunctionName, args: Arguments): Promise<unknown>;
 }
 
@@ -73,20 +74,38 @@ export type Query = (text: string, values: (string | null)[]) => Promise<Row[]>;
  * Every argument travels as text and is cast in SQL (`$1::text::jsonb`), since drivers disagree
  * about jsonb, arrays, int8 and timestamps, and postgres.js encodes `$1::jsonb` twice.
  */
-export function sqlCaller(schema: string, query: Query): Database["call"] {
+export function sqlCaller(
+  schema: string,
+  query: Query,
+  { rowsAsJson = false }: CallerOptions = {},
+): Database["call"] {
   const prefix = quoteIdentifier(schema);
   return async (name, args) => {
     const types = argumentTypes[name] as Record<string, string>;
     const names = Object.keys(args).filter((argument) => args[argument] !== undefined);
     const list = names.map((argument, i) => `${argument} => $${i + 1}::text::${types[argument]}`);
     const values = names.map((argument) => encode(types[argument], args[argument]));
-    const rows = await query(`select * from ${prefix}.${name}(${list.join(", ")})`, values).catch(
-      (error: unknown) => {
-        throw translate(error, schema);
-      },
-    );
-    return isRowFunction(name) ? rows : Object.values(rows[0] ?? {})[0];
+    const call = `${prefix}.${name}(${list.join(", ")})`;
+    const asJson = rowsAsJson && isRowFunction(name);
+    const text = asJson ? `select to_jsonb(r) from ${call} r` : `select * from ${call}`;
+    const rows = await query(text, values).catch((error: unknown) => {
+      throw translate(error, schema);
+    });
+    if (asJson) return rows.map(firstColumn);
+    return isRowFunction(name) ? rows : firstColumn(rows[0] ?? {});
   };
+}
+
+function firstColumn(row: Row): unknown {
+  return Object.values(row)[0];
+}
+
+export interface CallerOptions {
+  /**
+   * For a driver that may rename columns: the rows of `claim` and `claim_job` come as one value of
+   * jsonb each, so that every statement answers a single column and its name means nothing.
+   */
+  rowsAsJson?: boolean;
 }
 
 /**

@@ -7,6 +7,8 @@ const embeddedFolder = ".leasehold";
 export interface DefaultDatabaseOptions {
   /** The schema that holds leasehold's functions, "leasehold" by default. */
   schema?: string;
+  /** The URL of the connection that a worker listens on, as `pg()` takes it. */
+  listen?: string;
   /** The environment, `process.env` by default; read at the first call. */
   env?: Readonly<Record<string, string | undefined>>;
 }
@@ -22,12 +24,13 @@ export interface DefaultDatabaseOptions {
  */
 export function openDefaultDatabase({
   schema = "leasehold",
+  listen,
   env = process.env,
 }: DefaultDatabaseOptions = {}): FullDatabase {
   return lazyDatabase(schema, async () => {
     for (const name of ["DATABASE_URL", "POSTGRES_URL"]) {
       const url = env[name];
-      if (url) return openServer(name, url, schema);
+      if (url) return openServer(name, url, { schema, ...(listen !== undefined && { listen }) });
     }
     if (env.NODE_ENV === "production" || env.VERCEL) {
       throw notConfiguredError("an embedded one would not last in production");
@@ -36,10 +39,14 @@ export function openDefaultDatabase({
   });
 }
 
-async function openServer(name: string, url: string, schema: string): Promise<FullDatabase> {
+async function openServer(
+  name: string,
+  url: string,
+  options: { schema: string; listen?: string },
+): Promise<FullDatabase> {
   const { pg } = await import("./pg/index.ts");
   try {
-    return pg(url, { schema });
+    return pg(url, options);
   } catch (cause) {
     // Often the SQLite or MySQL of an ORM. The value may hold a password, so it is not shown.
     const hint = "Set it to a URL that begins with postgres://, or pass `database`.";

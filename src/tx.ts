@@ -1,46 +1,52 @@
-import { answerParsers, answerTypes, type Database, type Row, sqlCaller } from "./database.ts";
+import { type Database, sqlCaller } from "./database.ts";
 import { leaseholdError, show } from "./errors.ts";
+import { unwrapped } from "./tx-error.ts";
+import { type Library, libraryOf } from "./tx-library.ts";
+
+const statementEnd = "as leasehold(answer)";
 
 /**
- * An open transaction of the user's: a node-postgres client that has begun one, or what PGlite's
- * `transaction` hands out. Structural, so that no driver's types are needed.
+ * `call` inside the user's transaction, for functions that answer jsonb. Throws LH107 for anything
+ * that is no open transaction of a library that is known.
+ *
+ * The answer comes as text and is parsed here: applications give their libraries parsers, plugins
+ * and hooks that change types and the names of columns.
  */
-export interface TransactionLike {
-  query(...statement: unknown[]): Promise<{ rows: unknown[] }>;
-}
-
-/** `call` inside the user's transaction. Throws LH107 for anything that is none. */
 export function transactionCaller(tx: unknown, schema: string): Database["call"] {
-  const { query } = (tx ?? {}) as Partial<TransactionLike>;
-  if (typeof query !== "function") throw unknownTx(`tx is ${show(tx)}`);
-  if (isPool(tx)) throw unknownTx("tx is a pool, whose every query may run on another connection");
-  if (isMainHandle(tx)) throw unknownTx("tx is the PGlite itself, not its transaction");
-  return sqlCaller(schema, async (text, values) => {
-    const handle = tx as TransactionLike;
-    const { rows } = isPGlite(tx)
-      ? await handle.query(text, values, { parsers: answerParsers })
-      : await handle.query({ text, values, types: answerTypes });
-    return rows as Row[];
+  const { handle, run } = openTransaction(tx);
+  return sqlCaller(schema, async (call, values) => {
+    const text = `select answer::text as answer from (${call}) ${statementEnd}`;
+    try {
+      return [{ answer: parsed(await run(handle, { text, values, schema })) }];
+    } catch (error) {
+      throw unwrapped(error, statementEnd);
+    }
   });
 }
 
-/** PGlite's transaction runs scripts; a node-postgres client does not. */
-function isPGlite(tx: unknown): boolean {
-  return typeof (tx as { exec?: unknown }).exec === "function";
+function openTransaction(tx: unknown): { handle: unknown; run: NonNullable<Library["run"]> } {
+  const library = libraryOf(tx);
+  if (library === undefined) throw unknownTx(`tx is ${show(tx)}`);
+  if (!library.isTransaction(tx)) throw unknownTx(`tx is ${library.main}`, library.hint);
+  const handle = library.beneath === undefined ? tx : library.beneath(tx);
+  const { run } = (handle === tx ? library : libraryOf(handle)) ?? {};
+  if (run === undefined) throw unknownTx("the driver beneath tx is not known");
+  return { handle, run };
 }
 
-function isPool(tx: unknown): boolean {
-  return typeof (tx as { totalCount?: unknown }).totalCount === "number";
+/** The one value of the one row, which some plugin may have parsed already. */
+function parsed(rows: unknown): unknown {
+  const [row] = rows as Iterable<object>;
+  const value: unknown = Object.values(row as object)[0];
+  if (value instanceof Uint8Array) return JSON.parse(new TextDecoder().decode(value));
+  return typeof value === "string" ? JSON.parse(value) : value;
 }
 
-function isMainHandle(tx: unknown): boolean {
-  return typeof (tx as { transaction?: unknown }).transaction === "function";
+function unknownTx(problem: string, hint = accepted): Error {
+  return leaseholdError("LH107", problem, hint);
 }
 
-function unknownTx(problem: string): Error {
-  return leaseholdError(
-    "LH107",
-    problem,
-    "Pass what holds the open transaction: a node-postgres client after `begin`, or the tx of PGlite's transaction().",
-  );
-}
+const accepted =
+  "Pass what holds the open transaction: a node-postgres client after `begin`; the sql of " +
+  "postgres.js' sql.begin(); or what the transaction function of PGlite, Drizzle, Kysely, Prisma " +
+  "or Knex hands out.";

@@ -5,6 +5,7 @@ import {
   quoteIdentifier,
   sqlCaller,
 } from "../database.ts";
+import { oneAtATime } from "../one-at-a-time.ts";
 import type { PgListenClientLike, PgPoolLike } from "./like.ts";
 
 /** How long a dead connection may take to say goodbye before its socket is destroyed. */
@@ -50,10 +51,14 @@ export async function openListener(
     throw error;
   }
   listening = true;
+  const call = sqlCaller(schema, async (text, values) => {
+    return (await client.query({ text, values, types: answerTypes })).rows;
+  });
+  const check = (): void => {
+    if (lost !== undefined) throw lost;
+  };
   return {
-    call: sqlCaller(schema, async (text, values) => {
-      return (await client.query({ text, values, types: answerTypes })).rows;
-    }),
+    call: oneAtATime(call, check),
     close: () => {
       listening = false;
       return close();

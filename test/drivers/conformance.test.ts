@@ -1,5 +1,7 @@
+import postgresJs from "postgres";
 import { pg } from "../../src/pg/index.ts";
 import { pglite } from "../../src/pglite/index.ts";
+import { postgres } from "../../src/postgres/index.ts";
 import { openTestDatabase } from "../support/databases.ts";
 import { conformance } from "./conformance.ts";
 import { transactionPooler } from "./transaction-pooler.ts";
@@ -12,6 +14,15 @@ conformance("pg", async () => {
 conformance("pg behind a transaction pooler", async () => {
   const { pool, close } = await openTestDatabase("postgres");
   return { database: (schema) => pg(transactionPooler(pool), { schema }), close };
+});
+
+conformance("postgres", async () => {
+  const { url, close } = await openTestDatabase("postgres");
+  const sql = postgresJs(url, { onnotice: () => undefined });
+  return {
+    database: (schema) => postgres(sql, { schema }),
+    close: () => sql.end().then(close),
+  };
 });
 
 conformance("pglite", async () => {

@@ -18,10 +18,23 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
-function callError(env: Record<string, string>): Record<string, unknown> {
+const defaultDatabase = `
+  import { openDefaultDatabase } from "./dist/default-database.js";
+  const database = openDefaultDatabase();
+`;
+
+const postgresJs = `
+  import { postgres } from "./dist/postgres/index.js";
+  const database = postgres("postgres://127.0.0.1:1/none");
+`;
+
+function callError(
+  env: Record<string, string>,
+  database = defaultDatabase,
+): Record<string, unknown> {
   const script = `
-    import { openDefaultDatabase } from "./dist/default-database.js";
-    const error = await openDefaultDatabase().call("stats", {}).catch((error) => error);
+    ${database}
+    const error = await database.call("stats", {}).catch((error) => error);
     console.log(JSON.stringify({ ...error, name: error.name, message: error.message }));
   `;
   const options = ["--input-type=module", "--eval", script];
@@ -39,6 +52,13 @@ it("asks for pg at the first call that needs it", () => {
     name: "DatabaseError",
     code: "LH106",
     message: "The optional package pg is not installed. Run `npm install pg`.",
+  });
+});
+
+it("asks for postgres.js at the first call that needs it", () => {
+  expect(callError({}, postgresJs)).toMatchObject({
+    code: "LH106",
+    message: "The optional package postgres is not installed. Run `npm install postgres`.",
   });
 });
 

@@ -46,12 +46,15 @@ const enqueue = (to: Pick<Database, "call">): Promise<unknown> =>
 const jobs = (): Promise<number> => db.value("select count(*) from leasehold.jobs");
 
 const backends = (name: string): Promise<number> =>
-  db.value("select count(*) from pg_stat_activity where application_name = $1", [name]);
+  db.value(
+    "select count(*) from pg_stat_activity where application_name = $1 and datname = current_database()",
+    [name],
+  );
 
 /** Ends sessions as a restart of the server would, and waits until they are gone. */
 async function terminate(pid?: number): Promise<void> {
   await db.query(
-    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'app' and pid = coalesce($1, pid)",
+    "select pg_terminate_backend(pid, 10000) from pg_stat_activity where application_name = 'app' and datname = current_database() and pid = coalesce($1, pid)",
     [pid ?? null],
   );
 }
@@ -122,7 +125,8 @@ describe("a lost connection", () => {
       await blocker.query("lock table leasehold.jobs");
       const stuck = enqueue(database).catch((error: Error) => error);
       await vi.waitFor(async () => {
-        const waiting = "application_name = 'app' and wait_event_type = 'Lock'";
+        const waiting =
+          "application_name = 'app' and datname = current_database() and wait_event_type = 'Lock'";
         expect(await db.value(`select count(*) from pg_stat_activity where ${waiting}`)).toBe(1);
       });
       await terminate();

@@ -8,6 +8,7 @@ const src = resolve("src");
 const allowed: Record<string, readonly string[]> = {
   pg: [],
   pglite: [],
+  postgres: [],
   schema: [],
   cli: ["pg", "pglite", "schema"],
 };

@@ -115,7 +115,8 @@ async function startOnFreePort(
   }
 }
 
-function freePort(): Promise<number> {
+/** A port of 127.0.0.1 that nobody listens on. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer().once("error", reject);
     server.listen(0, "127.0.0.1", () => {
