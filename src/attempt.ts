@@ -58,7 +58,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Outcome | nul
     onError: options.onError,
   });
   const stopWatching = watch(options, abort);
-  const context = createJobContext({ ...options, log, lease, signal: controller.signal });
+  const context = createJobContext({ ...options, log, lease, leaseMs, signal: controller.signal });
   try {
     const running = run(options, context, controller.signal);
     const over = pastGrace(deadline.signal, options.graceMs, running);

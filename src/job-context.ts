@@ -7,7 +7,8 @@ import type { Lease } from "./lease.ts";
 import type { Logger } from "./logger.ts";
 import { knownOptions, text } from "./options.ts";
 import { minReleaseMs } from "./outcome.ts";
-import { complete } from "./record.ts";
+import { complete, finishAlone } from "./record.ts";
+import { Steps } from "./step.ts";
 
 export interface JobContextOptions {
   readonly database: Database;
@@ -15,6 +16,8 @@ export interface JobContextOptions {
   readonly lease: Lease;
   readonly log: Logger;
   readonly signal: AbortSignal;
+  /** The lease that a step leaves behind; the claim's own length where it is not given. */
+  readonly leaseMs?: number;
 }
 
 /** The handler's side of an attempt, and what it told us beside returning or throwing. */
@@ -31,6 +34,8 @@ export function createJobContext(options: JobContextOptions): JobContext {
   const { claimed, lease } = options;
   let committed: JobContext["committed"];
   let released: JobContext["released"];
+  let openTransactions = 0;
+  const steps = new Steps({ ...options, call: options.database.call.bind(options.database) });
 
   const methods = {
     extend: () => lease.extend(),
@@ -38,9 +43,18 @@ export function createJobContext(options: JobContextOptions): JobContext {
       lease.extend(toJsonValue(value, { what: "progress" }) ?? {}),
     transaction: async <T>(work: (client: never) => Promise<T> | T): Promise<T> => {
       if (committed) throw alreadyCompleted(claimed.id);
-      const { value, resultDropped } = await inTransaction(options, work);
-      committed = resultDropped === undefined ? {} : { resultDropped };
-      return value;
+      openTransactions += 1;
+      try {
+        const { value, resultDropped } = await inTransaction(options, work);
+        committed = resultDropped === undefined ? {} : { resultDropped };
+        return value;
+      } finally {
+        openTransactions -= 1;
+      }
+    },
+    step: async <T>(name: string, work: () => Promise<T> | T): Promise<T> => {
+      if (committed || openTransactions > 0) throw stepTooLate(claimed.id);
+      return steps.run(name, work);
     },
     release: (asked: { after?: Duration; code?: string } = {}): never => {
       released = releaseOptions(asked);
@@ -106,7 +120,7 @@ async function inTransaction<T>(
     return await database.transaction(async (tx) => {
       await tx.call("guard", claim);
       const value = await work(tx.client as never);
-      const recorded = await complete(tx.call.bind(tx), claimed, value);
+      const recorded = await complete(finishAlone(tx.call.bind(tx)), claimed, value);
       if (recorded.status === "lost") throw lost(claimed);
       return { value, resultDropped: recorded.resultDropped };
     });
@@ -129,6 +143,15 @@ function alreadyCompleted(id: string): Error {
     "LH002",
     `job.transaction was called again after it had completed job ${id}`,
     "Do all writes of the job in one call.",
+  );
+}
+
+/** The transaction holds the job's row, for which a step's save would wait; and then it is done. */
+function stepTooLate(id: string): Error {
+  return leaseholdError(
+    "LH002",
+    `job.step was called in or after job.transaction of job ${id}`,
+    "Call job.step before job.transaction, and use what it answered there.",
   );
 }
 

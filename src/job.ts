@@ -35,6 +35,28 @@ export interface Job<Payload = unknown> {
   progress(value: unknown): Promise<boolean>;
 
   /**
+   * A durable step: runs `work` once for this job, and stores what it answers. An attempt that
+   * follows an interruption is given the stored answer and does not run `work` again: a charge that
+   * went through, a file that was written. Where a process dies between the end of `work` and the
+   * save, `work` runs again, so give what it calls an idempotency key all the same.
+   *
+   * `name` says which step it is: 1 to 490 bytes, not blank, not ending in # and digits. Used again
+   * in one attempt, it is stored as "name#2", "name#3", … in the order of the calls, so an attempt
+   * has to call its steps in the order of the one before. Steps may run side by side.
+   *
+   * What `work` answers follows the rules of a payload, up to 1 MB; undefined is stored as null. The
+   * caller gets the stored form at the first run too (text for a Date). Each save renews the lease.
+   * Stored steps stay through failures, releases and retry; a rerun, or a replace that brings
+   * another payload, clears them. A `work` that throws stores nothing, and its error passes.
+   *
+   * Rejects with LH001 when the lease is lost, with LH002 for the name and in or after
+   * `job.transaction`, with LH103 or LH004 for an answer that can't be stored, and with the signal's
+   * reason when that aborts before `work` starts. A database that is away is asked again until then.
+   * Source: the SQL functions step_save, step_load and step_names.
+   */
+  step<T>(name: string, work: () => Promise<T> | T): Promise<T>;
+
+  /**
    * Runs `work` in one transaction together with the job's completion: the user's writes and the
    * completion commit together or not at all, and a stale worker's never commit (guard). `client`
    * is the driver's own handle. What `work` returns becomes the result; the job is completed when

@@ -40,8 +40,8 @@ export interface Workplace {
   /** The schema of the example's own tables; undefined where no transaction can be held open. */
   readonly mailSchema: string | undefined;
   readonly timing: Timing;
-  /** Told of each attachment when it is stored. */
-  readonly onStored: (messageId: string, generation: number, index: number) => void;
+  /** Told of each attachment when it is stored, or where an earlier attempt has stored it. */
+  readonly onAttachment: (how: "stored" | "kept", index: number, job: Job<Payload>) => void;
 }
 
 /** The definition with the handler that does the work. */
@@ -58,18 +58,24 @@ export function handleFetchEmail(definition: FetchEmail, workplace: Workplace): 
 
 async function fetchEmail(job: Job<Payload>, workplace: Workplace): Promise<unknown> {
   const { messageId } = job.payload;
-  const { worker, provider, storage, mailSchema, onStored } = workplace;
+  const { worker, provider, storage, mailSchema, onAttachment } = workplace;
   // A refusal throws an error with the HTTP status; by that leasehold tells what becomes of the job.
   const mime = await fetchMessage(provider, messageId, { worker, signal: job.signal });
   const stored: StoredAttachment[] = [];
   for await (const { index, filename, content } of attachmentsOf(mime)) {
-    // The path is fixed before anything is written: to store twice leaves one file.
-    const path = attachmentPath(messageId, index, filename);
-    await storeAttachment(storage, path, content);
-    stored.push({ path, bytes: content.length, sha256: sha256(content) });
-    onStored(messageId, job.generation, index);
-    // The lease renews itself; asking tells early that another worker has the job by now.
-    if (!(await job.extend())) return undefined;
+    let how: "stored" | "kept" = "kept";
+    // A durable step: an attempt that follows an interruption goes on behind what is stored. It
+    // renews the lease too, and throws where another worker has the job by now.
+    const attachment = await job.step(`attachment ${index}`, async () => {
+      how = "stored";
+      // The path is fixed before anything is written: a death right here, before the step is saved,
+      // means that the file is stored twice, and still leaves one.
+      const path = attachmentPath(messageId, index, filename);
+      await storeAttachment(storage, path, content);
+      return { path, bytes: content.length, sha256: sha256(content) };
+    });
+    stored.push(attachment);
+    onAttachment(how, index, job);
   }
   if (mailSchema === undefined) return { attachments: stored.length };
   // The rows and the job's completion commit together, or neither does.

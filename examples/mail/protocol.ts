@@ -18,6 +18,8 @@ export type WorkerDatabase =
 export type WorkerReport =
   | (OfClaim & { readonly type: "started"; readonly attempt: number })
   | (OfClaim & { readonly type: "stored"; readonly index: number })
+  /** An earlier attempt had stored it. */
+  | (OfClaim & { readonly type: "kept"; readonly index: number })
   | (OfClaim & {
       readonly type: "ended";
       readonly outcome: "completed" | "retried" | "failed" | "released" | "lost";

@@ -43,8 +43,8 @@ async function work(settings: WorkerSettings, signal: AbortSignal): Promise<void
     storage,
     mailSchema,
     timing,
-    onStored: (messageId, generation, index) =>
-      tell({ type: "stored", messageId, generation, index }),
+    onAttachment: (how, index, { payload: { messageId }, generation }) =>
+      tell({ type: how, messageId, generation, index }),
   });
   const leasehold = createLeasehold({ database, handlers: [handled] });
   tellEvents(leasehold);

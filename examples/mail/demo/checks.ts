@@ -68,6 +68,36 @@ export function checkStale(
   ];
 }
 
+/** Whoever took over an interrupted message went on behind what was stored, and stored no file again. */
+export function checkSteps(victims: readonly Victim[], journal: Journal): Check {
+  const times = new Map<string, number>();
+  for (const { messageId, index } of journal.all("stored")) {
+    const attachment = `${messageId}, attachment ${index + 1}`;
+    times.set(attachment, (times.get(attachment) ?? 0) + 1);
+  }
+  const again = [...times].filter(([, count]) => count > 1);
+  const kept = victims.map(({ messageId }) => ({
+    messageId,
+    entries: journal.all("kept").filter((entry) => entry.messageId === messageId),
+  }));
+  return check(
+    "no attachment was stored twice by attempts that followed an interruption",
+    [
+      ...again.map(([attachment, count]) => `${attachment}: stored ${count} times`),
+      ...kept
+        .filter(({ entries }) => entries.length === 0)
+        .map(({ messageId }) => `${messageId}: nothing was stored before it was taken over`),
+    ],
+    kept
+      .flatMap(({ entries }) => entries)
+      .map(
+        (entry) =>
+          `${entry.messageId}: ${entry.worker} went on behind attachment ${entry.index + 1}`,
+      )
+      .join("\n"),
+  );
+}
+
 /** The slow message outlived its lease's length, or the run has shown nothing. */
 export function checkSlow(
   plan: readonly PlannedMessage[],

@@ -37,7 +37,7 @@ export function createNarrator(report: Report, plan: readonly PlannedMessage[]):
       const message = "messageId" in entry ? entry.messageId : "";
       const straight = entry.type === "ended" && entry.outcome === "completed";
       const quiet =
-        (entry.type === "stored" && !staged.has(message)) ||
+        ((entry.type === "stored" || entry.type === "kept") && !staged.has(message)) ||
         (entry.type === "drained" && entry.jobs === 0) ||
         ((entry.type === "started" || straight) && !scripted.has(message));
       if (!quiet) report.progress(entry.worker, message, entryText(entry));
@@ -57,6 +57,8 @@ export function entryText(entry: Entry): string {
       return `claimed: attempt ${entry.attempt}, generation ${entry.generation}`;
     case "stored":
       return `attachment ${entry.index + 1} is stored`;
+    case "kept":
+      return `attachment ${entry.index + 1} was stored before: goes on behind it`;
     case "ended":
       return endText(entry);
     case "stale":

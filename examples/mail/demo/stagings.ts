@@ -39,8 +39,9 @@ export async function stageStop(stage: Stage): Promise<Victim> {
   const { worker, messageId } = victim;
   crew.signal(worker, "SIGSTOP");
   say(messageId, `SIGSTOP to ${worker} in the middle`);
+  // It finds the first attachment stored, and waits for the rest.
   const other = await journal.first(
-    "stored",
+    "kept",
     (entry) => entry.messageId === messageId && entry.worker !== worker,
   );
   crew.signal(worker, "SIGCONT");

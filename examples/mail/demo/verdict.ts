@@ -8,7 +8,14 @@ import {
 import { recordedAttachments, storedMailIds } from "../mailbox.ts";
 import type { ReportRow } from "../report.ts";
 import { verifyStorage } from "../storage.ts";
-import { checkInbox, checkKilled, checkRecords, checkSlow, checkStale } from "./checks.ts";
+import {
+  checkInbox,
+  checkKilled,
+  checkRecords,
+  checkSlow,
+  checkStale,
+  checkSteps,
+} from "./checks.ts";
 import { listJobs } from "./queue.ts";
 import { reportRows } from "./rows.ts";
 import type { Scene } from "./scene.ts";
@@ -39,6 +46,7 @@ export async function judge(
     checkSlow(plan, journal, timing.leaseMs),
     ...checkKilled(killed, crew.exits, journal),
     ...checkStale(stopped, journal, late),
+    checkSteps([stopped, killed], journal),
     checkStorage(await verifyStorage(storage, expected)),
   ];
   if (onServer) {
