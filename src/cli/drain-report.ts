@@ -35,13 +35,19 @@ const outcomes = [
 
 /** What a drain did, one line a job, and why it stopped. */
 export function formatReport(report: DrainReport): string {
+  const summary = `${formatCounts(report)} Stopped: ${reasons[report.reason] ?? report.reason}.`;
+  return report.jobs.length > 0 ? `${formatTable(columns, report.jobs)}\n\n${summary}` : summary;
+}
+
+type Counted = Pick<DrainReport, (typeof outcomes)[number] | "processed" | "durationMs">;
+
+/** How many jobs ended, how, and in what time. */
+export function formatCounts(report: Counted): string {
   const counts = outcomes
     .filter((outcome) => report[outcome] > 0)
     .map((outcome) => `${report[outcome]} ${outcome}`);
   const what = counts.length > 0 ? `: ${counts.join(", ")}` : "";
-  const took = readableDuration(report.durationMs);
-  const summary = `${count(report.processed, "job")} in ${took}${what}. Stopped: ${reasons[report.reason] ?? report.reason}.`;
-  return report.jobs.length > 0 ? `${formatTable(columns, report.jobs)}\n\n${summary}` : summary;
+  return `${count(report.processed, "job")} in ${readableDuration(report.durationMs)}${what}.`;
 }
 
 /** The report as one JSON value; an error as its code and message. */

@@ -4,9 +4,12 @@ import type { Leasehold } from "../leasehold.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { CliError } from "./failure.ts";
 
+/** What the commands that run jobs need of a client. */
+export type RunnableClient = Pick<Leasehold, "drain" | "work" | "on" | "close">;
+
 /** What a module offers to run: a client of its own, or handlers. */
 export type Runnable =
-  | { readonly client: Pick<Leasehold, "drain" | "close" | "database"> }
+  | { readonly client: RunnableClient }
   | { readonly handlers: readonly Handled[] };
 
 /** How deep handlers may lie in the arrays and objects that a module exports. */
@@ -28,7 +31,7 @@ export function findRunnable(file: string, module: unknown): Runnable {
   collect(module, 0, new Set());
   const [client, otherClient] = found.clients;
   if (otherClient !== undefined) {
-    throw exportsError(`${file} exports more than one client.`, "Export the one to drain.");
+    throw exportsError(`${file} exports more than one client.`, "Export the one to run.");
   }
   if (client !== undefined) return { client: client as Leasehold };
   const handlers = [...found.handlers];

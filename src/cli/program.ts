@@ -15,8 +15,16 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   jobs: async () => (await import("./commands/jobs.ts")).jobsCommand,
   retry: async () => (await import("./commands/retry.ts")).retryCommand,
   cancel: async () => (await import("./commands/cancel.ts")).cancelCommand,
+  "run-now": async () => (await import("./commands/run-now.ts")).runNowCommand,
+  remove: async () => (await import("./commands/remove.ts")).removeCommand,
   stats: async () => (await import("./commands/stats.ts")).statsCommand,
+  kinds: async () => (await import("./commands/kinds.ts")).kindsCommand,
+  pause: async () => (await import("./commands/pause.ts")).pauseCommand,
+  resume: async () => (await import("./commands/resume.ts")).resumeCommand,
+  workers: async () => (await import("./commands/workers.ts")).workersCommand,
+  top: async () => (await import("./commands/top.ts")).topCommand,
   prune: async () => (await import("./commands/prune.ts")).pruneCommand,
+  work: async () => (await import("./commands/work.ts")).workCommand,
   drain: async () => (await import("./commands/drain.ts")).drainCommand,
 };
 
@@ -37,7 +45,7 @@ const exitCodeText = `EXIT CODES
   1  the operation failed
   2  the command line is wrong
   3  refused because of a job's state, or for some of the ids
-  130, 143  a drain was stopped by Ctrl-C or SIGTERM, after the job in hand`;
+  130, 143  a drain or worker was stopped by Ctrl-C or SIGTERM`;
 
 /** Runs one command line, without the names of node and script. */
 export async function runProgram([name, ...rest]: readonly string[]): Promise<ExitCode> {

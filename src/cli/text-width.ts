@@ -14,6 +14,29 @@ export function displayWidth(text: string): number {
   return width;
 }
 
+/** `text` in at most so many columns of a terminal; "…" stands for what was cut off. */
+export function cutToWidth(text: string, columns: number): string {
+  if (text.length <= columns && /^[ -~]*$/.test(text)) return text;
+  let width = 0;
+  let fits = "";
+  for (const { segment } of segmenter.segment(text)) {
+    const more = width + (wide.test(segment) ? 2 : 1);
+    if (more > columns) return columns > 0 ? `${withoutLast(fits, width - columns + 1)}…` : "";
+    width = more;
+    fits += segment;
+  }
+  return text;
+}
+
+/** What is left when the last segments are cut away that take at least so many columns. */
+function withoutLast(text: string, columns: number): string {
+  const segments = Array.from(segmenter.segment(text), ({ segment }) => segment);
+  for (let freed = 0; freed < columns && segments.length > 0; ) {
+    freed += displayWidth(segments.pop() ?? "");
+  }
+  return segments.join("");
+}
+
 /** Characters that move the cursor, recolour, break the line or turn the direction of writing. */
 const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 

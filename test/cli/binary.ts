@@ -123,6 +123,8 @@ export interface Running {
   readonly child: ChildProcess;
   /** Resolves once the text has been written to stderr; rejects when the process ends before. */
   says(text: string): Promise<void>;
+  /** What stderr has been written so far. */
+  said(): string;
   readonly ended: Promise<Ended>;
 }
 
@@ -165,5 +167,5 @@ function running(child: ChildProcess): Running {
       void ended.then((end) => reject(new Error(`It never said ${text}: ${JSON.stringify(end)}`)));
       look();
     });
-  return { child, says, ended };
+  return { child, says, said: () => stderr, ended };
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { schemaVersion } from "../../src/schema/index.ts";
 import { openTestDatabase, type TestDatabase } from "../support/databases.ts";
 import { type Ended, leasehold, type RunOptions } from "./binary.ts";
 
@@ -263,10 +264,10 @@ describe("migrate", () => {
     const role = `cli_${process.pid}`;
     await db.query(`create role ${role}`);
     const args = ["migrate", "--schema", "own", "--role", role];
-    expect((await run(args)).stdout).toBe('The schema "own" is now at version 1.\n');
+    expect((await run(args)).stdout).toBe(`The schema "own" is now at version ${schemaVersion}.\n`);
     expect(await json("migrate", "--schema", "own")).toEqual({
       code: 0,
-      value: { version: 1, changed: false },
+      value: { version: schemaVersion, changed: false },
     });
     const granted = "select has_function_privilege($1, 'own.stats()', 'execute')";
     expect(await db.value(granted, [role])).toBe(true);

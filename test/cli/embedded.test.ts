@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { schemaVersion } from "../../src/schema/index.ts";
 import { leasehold, makeProject, type Project, startLeasehold } from "./binary.ts";
 import { waiting } from "./handlers.ts";
 
@@ -25,7 +26,11 @@ describe("the embedded database of the working directory", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(id);
     const migrated = await run("migrate", "--json");
-    expect(migrated).toEqual({ code: 0, stdout: '{"version":1,"changed":false}\n', stderr: "" });
+    expect(migrated).toEqual({
+      code: 0,
+      stdout: `{"version":${schemaVersion},"changed":false}\n`,
+      stderr: "",
+    });
   });
 
   it("belongs to one process; killed in the middle of a job, it leaves all to the next", async () => {

@@ -49,3 +49,24 @@ const leasehold = createLeasehold({ handlers: [handle(defineJob("greet"), () => 
 leasehold.on("completed", () => { throw new Error("listener"); });
 export default leasehold;
 `;
+
+/** For `leasehold work`: quick ones, slow ones, and those that forget something. */
+export const working = `
+import { defineJob, handle } from "leasehold";
+
+const never = new Promise<never>(() => undefined);
+const aborted = (signal: AbortSignal) => new Promise<never>((_, reject) =>
+  signal.addEventListener("abort", () => reject(signal.reason)));
+
+export const handlers = [
+  handle(defineJob("quick"), () => 1),
+  handle(defineJob("fails"), () => { throw new Error("on purpose"); }),
+  handle(defineJob("takes_a_while"), () => new Promise((resolve) => setTimeout(resolve, 500))),
+  handle(defineJob("obeys"), (job) => aborted(job.signal)),
+  handle(defineJob("ignores"), () => never),
+  handle(defineJob("forgets"), () => { void Promise.reject(new Error("late")); }),
+  handle(defineJob("throws_later"), () => {
+    setTimeout(() => { throw new Error("later still"); }, 1);
+  }),
+];
+`;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { readableDuration, readableTime } from "../../src/cli/readable.ts";
 import { type Column, formatFields, formatTable } from "../../src/cli/table.ts";
-import { displayWidth, oneLine } from "../../src/cli/text-width.ts";
+import { cutToWidth, displayWidth, oneLine } from "../../src/cli/text-width.ts";
 
 interface Row {
   name: string | null;
@@ -81,5 +81,14 @@ describe("what people read", () => {
       0, 3, 1, 2, 4, 2, 2, 2,
     ]);
     expect(oneLine("a\r\n  b\tc")).toBe("a b\\u0009c");
+  });
+
+  it("is cut where it is too wide, by what terminals draw", () => {
+    const cut = [0, 1, 2, 3, 4, 5, 6].map((columns) => cutToWidth("a受信b", columns));
+    expect(cut).toEqual(["", "…", "a…", "a…", "a受…", "a受…", "a受信b"]);
+    expect(cutToWidth("plain text", 10)).toBe("plain text");
+    expect(cutToWidth("plain text", 9)).toBe("plain te…");
+    expect(cutToWidth("👨‍👩‍👧👨‍👩‍👧", 3)).toBe("👨‍👩‍👧…");
+    expect(cutToWidth("e\u0301e\u0301e\u0301", 2)).toBe("e\u0301…");
   });
 });

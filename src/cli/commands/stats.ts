@@ -7,7 +7,7 @@ import { readableDuration } from "../readable.ts";
 import { type Column, formatTable } from "../table.ts";
 
 /** What SQL's stats answers of one kind. */
-interface KindStats {
+export interface KindStats {
   readonly kind: string;
   readonly paused: boolean;
   readonly queued: number;

@@ -1,0 +1,59 @@
+import { describeError } from "../describe-error.ts";
+import type { LeaseholdEvents } from "../job-event.ts";
+import { createLeasehold, type Leasehold } from "../leasehold.ts";
+import type { Given } from "./arguments.ts";
+import { databaseOf } from "./database.ts";
+import { usageError } from "./failure.ts";
+import { findRunnable, type RunnableClient } from "./handler-exports.ts";
+import { importModule } from "./handler-file.ts";
+import { flag } from "./option-values.ts";
+import { printNote } from "./output.ts";
+import { oneLine } from "./text-width.ts";
+
+const closeTimeoutMs = 2_000;
+
+/** The argument that names the module. */
+export const fileArgument = {
+  type: "positional",
+  description:
+    "The module (TypeScript or JavaScript) that exports what handle() answered, or a client",
+} as const;
+
+/**
+ * The client that the module exports as it is, or one made of the handlers that it exports; of that
+ * one `onError` is told the errors that no caller waits for.
+ */
+export async function openRunnable(
+  given: Given,
+  onError: (event: LeaseholdEvents["error"]) => void,
+): Promise<RunnableClient> {
+  const file = given.positionals[0] ?? "";
+  const found = findRunnable(file, await importModule(file));
+  if ("handlers" in found) {
+    const client = createLeasehold({ database: databaseOf(given), handlers: found.handlers });
+    client.on("error", onError);
+    return client;
+  }
+  const own = ["schema", "database-url", "listen-url"].find((name) => flag(given, name));
+  if (own === undefined) return found.client;
+  const problem = "The module exports a client, which has a database of its own.";
+  throw usageError(problem, `Leave out --${own}, or export the handlers instead of the client.`);
+}
+
+/** One line for a failure that no caller waits for. */
+export function tellError({ error, during }: LeaseholdEvents["error"]): void {
+  printNote(`leasehold: during ${during}: ${oneLine(describeError(error).message)}`);
+}
+
+/**
+ * A handler that was given up may hold a connection for ever, and closing would wait for it. The
+ * report stands, also where closing fails: the process is about to end.
+ */
+export async function closePatiently(client: Pick<Leasehold, "close">): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const patience = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, closeTimeoutMs);
+  });
+  await Promise.race([client.close().catch(() => undefined), patience]);
+  clearTimeout(timer);
+}
