@@ -9,6 +9,18 @@ export interface ClaimOptions {
   readonly except: readonly string[];
 }
 
+/** Up to `limit` due jobs, claimed, the first first. The lease and the timeout are the kind's own. */
+export async function claimMany(
+  database: Database,
+  { kinds, worker, limit }: Pick<ClaimOptions, "kinds" | "worker"> & { readonly limit: number },
+): Promise<ClaimedJob[]> {
+  return (await database.call("claim", {
+    p_kinds: kinds,
+    p_limit: limit,
+    p_worker: worker,
+  })) as ClaimedJob[];
+}
+
 /** The next due job, claimed; undefined when nothing is due. The lease is the kind's own. */
 export async function claimOne(
   database: Database,

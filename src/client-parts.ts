@@ -2,6 +2,7 @@ import type { Database } from "./database.ts";
 import type { Handled } from "./define.ts";
 import { leaseholdError } from "./errors.ts";
 import type { Events } from "./events.ts";
+import { inTime } from "./in-time.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
 import { LeaseWheel } from "./lease-wheel.ts";
 import type { Logger } from "./logger.ts";
@@ -21,6 +22,11 @@ export interface ClientParts {
   defineKinds(): Promise<void>;
 }
 
+const extendWithinMs = 30_000;
+
+/** A definition that hangs must not keep a worker from ever beginning, and without a word. */
+const defineWithinMs = 30_000;
+
 /** Makes the lookup of handlers and the once-only definition of their kinds. */
 export function handlerParts(
   database: Database,
@@ -29,7 +35,8 @@ export function handlerParts(
   const byKind = new Map(handlers.map((handled) => [handled.definition.kind, handled]));
   let defined: Promise<unknown> | undefined;
   return {
-    leases: new LeaseWheel(database.call.bind(database)),
+    // A renewal that hangs must not keep an attempt from its end.
+    leases: new LeaseWheel((name, args) => inTime(database.call(name, args), extendWithinMs)),
     kinds: [...byKind.keys()],
     handlerOf(kind) {
       const handled = byKind.get(kind);
@@ -48,7 +55,7 @@ export function handlerParts(
 
 async function defineKind(database: Database, { definition }: Handled): Promise<void> {
   const { kind, settings } = definition;
-  await database.call("define_kind", {
+  const defining = database.call("define_kind", {
     p_kind: kind,
     // Null takes the library's default again, where a definition has dropped an option.
     p_defaults: {
@@ -60,6 +67,7 @@ async function defineKind(database: Database, { definition }: Handled): Promise<
       retain_ms: settings.retainMs ?? null,
     },
   });
+  await inTime(defining, defineWithinMs);
 }
 
 function noHandler(kind: string): Error {

@@ -1,3 +1,4 @@
+import { handledKinds, processName } from "./claimant.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { invalidArgument } from "./errors.ts";
 import { integer, knownOptions, text } from "./options.ts";
@@ -43,7 +44,12 @@ const optionNames = [
  */
 export function drainBounds(options: DrainOptions, registered: readonly string[]): Bounds {
   knownOptions("drain", options, optionNames);
-  const { budget = "240s", maxJobs = 3, kinds = registered, worker = workerName() } = options;
+  const {
+    budget = "240s",
+    maxJobs = 3,
+    kinds = registered,
+    worker = processName("drain"),
+  } = options;
   const budgetMs = durationMs("budget", budget, { min: 1 });
   const { reserve = Math.min(30_000, Math.floor(budgetMs / 2)), signal } = options;
   const reserveMs = durationMs("reserve", reserve);
@@ -57,21 +63,8 @@ export function drainBounds(options: DrainOptions, registered: readonly string[]
     budgetMs,
     reserveMs,
     maxJobs: integer("maxJobs", maxJobs, { min: 1, max: 10_000 }),
-    kinds: kindList(kinds, registered),
+    kinds: handledKinds(kinds, registered),
     worker: text("worker", worker, { maxBytes: 500 }),
     signal,
   };
-}
-
-function kindList(kinds: readonly string[], registered: readonly string[]): readonly string[] {
-  const accepted = `a list of kinds that have a handler: ${registered.join(", ")}`;
-  if (!Array.isArray(kinds) || kinds.length === 0) throw invalidArgument("kinds", kinds, accepted);
-  for (const kind of kinds) {
-    if (!registered.includes(kind)) throw invalidArgument("kinds", kind, accepted);
-  }
-  return kinds;
-}
-
-function workerName(): string {
-  return `drain-${globalThis.process?.pid ?? 0}-${crypto.randomUUID().slice(0, 8)}`;
 }

@@ -2,7 +2,7 @@ import type { Database } from "./database.ts";
 import {
   type Finish,
   type FinishManyAnswer,
-  isRefusedValue,
+  isRefusal,
   type OutcomeArguments,
   statusIn,
 } from "./record.ts";
@@ -57,7 +57,7 @@ function nextBatch(waiting: readonly Waiting[]): [Waiting[], Waiting[]] {
   let characters = 0;
   for (const each of waiting) {
     const { id, result } = each.outcome;
-    const more = typeof result === "object" ? JSON.stringify(result).length : 0;
+    const more = charactersOf(result);
     const fits = batch.length < maxOutcomes && characters + more <= maxCharacters && !ids.has(id);
     if (fits || batch.length === 0) {
       batch.push(each);
@@ -68,6 +68,11 @@ function nextBatch(waiting: readonly Waiting[]): [Waiting[], Waiting[]] {
   return [batch, rest];
 }
 
+function charactersOf(result: unknown): number {
+  if (typeof result === "string") return result.length; // without a copy of it
+  return typeof result === "object" ? JSON.stringify(result).length : 0;
+}
+
 /** Never rejects: whoever waits is told. */
 async function send(call: Database["call"], batch: readonly Waiting[]): Promise<void> {
   try {
@@ -75,7 +80,7 @@ async function send(call: Database["call"], batch: readonly Waiting[]): Promise<
     const answer = (await call("finish_many", { p_outcomes: outcomes })) as FinishManyAnswer;
     for (const { outcome, resolve } of batch) resolve(statusIn(answer, outcome.id));
   } catch (error) {
-    if (batch.length === 1 || !isRefusedValue(error)) {
+    if (batch.length === 1 || !isRefusal(error)) {
       for (const { reject } of batch) reject(error);
       return;
     }

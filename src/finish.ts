@@ -3,7 +3,7 @@ import { describeError } from "./describe-error.ts";
 import type { ClaimedJob } from "./job.ts";
 import { jobEvent } from "./job-event.ts";
 import type { Outcome } from "./outcome.ts";
-import { type Finish, isRefusedValue, type Recorded, record } from "./record.ts";
+import { type Finish, isRefusal, isRefusedValue, type Recorded, record } from "./record.ts";
 
 /** One job as a report shows it. */
 export interface FinishedJob {
@@ -27,6 +27,9 @@ export interface FinishedJob {
 
 /** The waits between tries to record an outcome, in milliseconds; the last one is repeated. */
 const recordAgainMs = [50, 200, 500, 1_000];
+
+/** Tries where the database answers, and refuses: for ever, the slot would be lost with the job. */
+const triesWhereRefused = 4;
 
 export interface FinishOptions {
   /** How the outcome is sent. */
@@ -78,7 +81,8 @@ async function recordPatiently(
       return await record(send, claimed, outcome);
     } catch (error) {
       const waitMs = recordAgainMs[Math.min(i, recordAgainMs.length - 1)] ?? 0;
-      if (isRefusedValue(error) || !patient(waitMs)) throw error;
+      const refused = isRefusedValue(error) || (isRefusal(error) && i + 1 >= triesWhereRefused);
+      if (refused || !patient(waitMs)) throw error;
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }

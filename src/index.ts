@@ -1,6 +1,12 @@
 export { type AbortCause, JobAbortedError } from "./abort.ts";
 export { classify, PermanentError, type Verdict } from "./classify.ts";
-export type { Arguments, Database, DatabaseTransaction } from "./database.ts";
+export type {
+  Arguments,
+  Database,
+  DatabaseTransaction,
+  ListenHooks,
+  Listening,
+} from "./database.ts";
 export {
   type Classify,
   defineJob,
@@ -36,3 +42,16 @@ export {
 export { consoleLogger, type Logger, silentLogger } from "./logger.ts";
 export type { EnqueueAnswer, EnqueueItem, EnqueueOptions, JobStatus } from "./queue.ts";
 export type { CancelAnswer, JobState, OwnerOptions, RetryAnswer } from "./status.ts";
+export type {
+  DrizzleTransaction,
+  KnexTransaction,
+  KyselyTransaction,
+  NodePostgresTransaction,
+  PGliteTransaction,
+  PostgresJsTransaction,
+  PrismaTransaction,
+  TransactionHandle,
+} from "./tx-handle.ts";
+export type { WorkOptions } from "./work-options.ts";
+export type { WorkReport } from "./work-report.ts";
+export type { Worker, WorkerHealth } from "./worker.ts";

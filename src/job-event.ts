@@ -34,7 +34,7 @@ export interface LeaseholdEvents {
   /** Something of ours failed that no caller waits for. */
   error: {
     readonly error: unknown;
-    readonly during: "claim" | "extend" | "record" | "housekeeping";
+    readonly during: "claim" | "extend" | "record" | "beat" | "listen" | "housekeeping";
     readonly id?: string;
   };
 }

@@ -30,6 +30,9 @@ import {
   status,
 } from "./status.ts";
 import { transactionCaller } from "./tx.ts";
+import type { TransactionHandle } from "./tx-handle.ts";
+import { type WorkOptions, workSettings } from "./work-options.ts";
+import { startWorker, type Worker } from "./worker.ts";
 
 /** What `createLeasehold` takes; all of it is optional. */
 export interface LeaseholdOptions {
@@ -48,8 +51,11 @@ export interface LeaseholdOptions {
 
 /** Beside the options of one enqueue: the transaction that the job is part of. */
 export interface EnqueueCallOptions extends EnqueueOptions {
-  /** The user's open transaction: the job is there with its commit, and not with its rollback. */
-  tx?: unknown;
+  /**
+   * The user's open transaction: the job is there with its commit, and not with its rollback. Of
+   * node-postgres, postgres.js, PGlite, Drizzle, Kysely, Prisma or Knex; LH107 for anything else.
+   */
+  tx?: TransactionHandle | undefined;
 }
 
 /** A client. It opens nothing before its first call, and never ends the process. */
@@ -70,7 +76,7 @@ export interface Leasehold {
   enqueueMany(
     // biome-ignore lint/suspicious/noExplicitAny: each item has its own schema.
     items: readonly EnqueueItem<any>[],
-    options?: { tx?: unknown },
+    options?: { tx?: TransactionHandle | undefined },
   ): Promise<EnqueueAnswer[]>;
 
   /**
@@ -88,11 +94,22 @@ export interface Leasehold {
   /** Works through due jobs within a time budget. Throws LH105 without handlers. */
   drain(options?: DrainOptions): Promise<DrainReport>;
 
+  /**
+   * Begins to work in this process, for as long as it lives: claims jobs for its free slots, hears of
+   * new ones where the database can notify and polls besides, and survives the database's being away.
+   * Throws LH105 without handlers, LH002 to LH004 for options; what fails later is told by `ended`,
+   * the log and the event `error`.
+   */
+  work(options?: WorkOptions): Worker;
+
   readonly on: Events<LeaseholdEvents>["on"];
   readonly once: Events<LeaseholdEvents>["once"];
   readonly off: Events<LeaseholdEvents>["off"];
 
-  /** Closes what this client opened itself: the default database, or a pool made from a URL. */
+  /**
+   * Stops the workers of this client, then closes what it opened itself: the default database, or a
+   * pool made from a URL.
+   */
   close(): Promise<void>;
 }
 
@@ -107,6 +124,7 @@ const optionNames = [
 export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   const parts = clientParts(options);
   const { database, events } = parts;
+  const workers = new Set<Worker>();
   const call = (tx: unknown): Database["call"] =>
     tx === undefined ? database.call.bind(database) : transactionCaller(tx, database.schema);
 
@@ -125,16 +143,27 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
     cancel: async (id, given) => cancel(database, id, given),
     retry: async (id, given) => retry(database, id, given),
     async drain(given = {}) {
-      if (parts.kinds.length === 0) throw noHandlers();
+      if (parts.kinds.length === 0) throw noHandlers("a drain");
       const report = await drain(parts, drainBounds(given, parts.kinds));
       if (report.reason !== "error") await pruneNowAndThen(parts);
       events.emit("drained", report);
       return report;
     },
+    work(given = {}) {
+      if (parts.kinds.length === 0) throw noHandlers("a worker");
+      const worker = startWorker(parts, workSettings(given, parts.kinds));
+      workers.add(worker);
+      const forget = () => workers.delete(worker);
+      worker.ended.then(forget, forget);
+      return worker;
+    },
     on: events.on,
     once: events.once,
     off: events.off,
-    close: async () => database.close?.(),
+    async close() {
+      await Promise.all([...workers].map((worker) => worker.stop()));
+      await database.close?.();
+    },
   };
 }
 
@@ -171,10 +200,10 @@ function handlersOf(handlers: readonly Handled[]): readonly Handled[] {
   return handlers;
 }
 
-function noHandlers(): Error {
+function noHandlers(who: string): Error {
   return leaseholdError(
     "LH105",
-    "This client has no handlers, so there is nothing that a drain could run",
+    `This client has no handlers, so there is nothing that ${who} could run`,
     "Pass `handlers: [handle(definition, fn)]` to createLeasehold.",
   );
 }

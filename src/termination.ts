@@ -1,63 +1,83 @@
+export type StopSignal = "SIGTERM" | "SIGINT";
+
 /** What of Node's `process` is used here; absent on other runtimes. */
 interface SignalProcess {
   readonly pid: number;
-  on(event: "SIGTERM", listener: () => void): unknown;
-  off(event: "SIGTERM", listener: () => void): unknown;
-  listenerCount(event: "SIGTERM"): number;
-  kill(pid: number, signal: "SIGTERM"): unknown;
+  on(event: StopSignal, listener: () => void): unknown;
+  off(event: StopSignal, listener: () => void): unknown;
+  listenerCount(event: StopSignal): number;
+  kill(pid: number, signal: StopSignal): unknown;
 }
 
-/** Whether SIGTERM came since the watch began, or since one began that it overlaps with. */
+/** Whether a signal came since the watch began, or since one began that it overlaps with. */
 export interface Termination {
   readonly received: boolean;
   stopWatching(): void;
 }
 
-/** The one listener on a process, however many drains overlap: Node warns of a leak at eleven. */
+export interface TerminationOptions {
+  /** Called at each arrival of a signal. */
+  onSignal?(signal: StopSignal): void;
+  /** "SIGTERM" alone by default. */
+  signals?: readonly StopSignal[];
+  process?: SignalProcess | undefined;
+}
+
+/** The one listener for a signal on a process, however many watch: Node warns of a leak at eleven. */
 interface Watch {
-  watchers: number;
+  readonly watchers: Set<() => void>;
   received: boolean;
   readonly listener: () => void;
 }
 
-const watches = new WeakMap<object, Watch>();
+const watches = new WeakMap<object, Map<StopSignal, Watch>>();
 
 /**
- * Watches for SIGTERM. A listener takes away Node's default, which is to end the process; so when the
- * signal came and nobody else listens, it is sent again once the last watch has ended, and the
- * process ends as it would have without us, only after the jobs in hand.
+ * Watches for the signals that end a process. A listener takes away Node's default, which is to end
+ * it; so when a signal came and nobody else listens, it is sent again once the last watch has ended,
+ * and the process ends as it would have without us, only after the jobs in hand.
  */
-export function onTermination(
-  process: SignalProcess | undefined = globalThis.process as SignalProcess | undefined,
-): Termination {
+export function onTermination({
+  onSignal,
+  signals = ["SIGTERM"],
+  process = globalThis.process as SignalProcess | undefined,
+}: TerminationOptions = {}): Termination {
   if (process === undefined) return { received: false, stopWatching: () => undefined };
-  const watch = watches.get(process) ?? beginWatch(process);
-  watch.watchers += 1;
+  const own = signals.map((signal) => join(process, signal, () => onSignal?.(signal)));
   return {
     get received() {
-      return watch.received;
+      return own.some(({ watch }) => watch.received);
     },
     stopWatching() {
-      watch.watchers -= 1;
-      if (watch.watchers > 0) return;
-      watches.delete(process);
-      process.off("SIGTERM", watch.listener);
-      if (watch.received && process.listenerCount("SIGTERM") === 0) {
-        process.kill(process.pid, "SIGTERM");
-      }
+      for (const { leave } of own) leave();
     },
   };
 }
 
-function beginWatch(process: SignalProcess): Watch {
+function join(process: SignalProcess, signal: StopSignal, watcher: () => void) {
+  const known = watches.get(process) ?? new Map<StopSignal, Watch>();
+  watches.set(process, known);
+  const watch = known.get(signal) ?? beginWatch(process, signal);
+  known.set(signal, watch);
+  watch.watchers.add(watcher);
+  const leave = (): void => {
+    if (!watch.watchers.delete(watcher) || watch.watchers.size > 0) return;
+    known.delete(signal);
+    process.off(signal, watch.listener);
+    if (watch.received && process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+  };
+  return { watch, leave };
+}
+
+function beginWatch(process: SignalProcess, signal: StopSignal): Watch {
   const watch: Watch = {
-    watchers: 0,
+    watchers: new Set(),
     received: false,
     listener: () => {
       watch.received = true;
+      for (const watcher of [...watch.watchers]) watcher();
     },
   };
-  watches.set(process, watch);
-  process.on("SIGTERM", watch.listener);
+  process.on(signal, watch.listener);
   return watch;
 }

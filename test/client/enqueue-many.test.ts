@@ -77,7 +77,7 @@ describe.each(backends)("enqueueMany on %s", (backend) => {
 describe("enqueueMany", () => {
   const leasehold = createLeasehold({ database: untouchable });
   const refused = (items: unknown, options?: unknown) =>
-    expect(leasehold.enqueueMany(items as EnqueueItem[], options as { tx?: unknown })).rejects;
+    expect(leasehold.enqueueMany(items as EnqueueItem[], options as { tx?: never })).rejects;
 
   test("refuses what is no list of items without touching the database", async () => {
     for (const items of [undefined, null, "jobs", {}, 5]) {

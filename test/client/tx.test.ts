@@ -1,9 +1,13 @@
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createLeasehold, DatabaseError, defineJob, type Leasehold } from "../../src/index.ts";
+import {
+  createLeasehold,
+  defineJob,
+  type Leasehold,
+  type TransactionHandle,
+} from "../../src/index.ts";
 import { pg as leaseholdPg } from "../../src/pg/index.ts";
 import { counts, rowOf } from "../drain/support/client.ts";
-import { untouchable } from "../drain/support/interposed.ts";
 import { backends, openTestDatabase, type TestDatabase } from "../support/databases.ts";
 
 const sendMail = defineJob("send_mail", { key: (payload) => String(payload) });
@@ -11,7 +15,7 @@ const sendMail = defineJob("send_mail", { key: (payload) => String(payload) });
 /** Runs `work` in a transaction of the user's own; what it throws rolls back. */
 async function inTransaction<T>(
   db: TestDatabase,
-  work: (tx: { query(text: string): Promise<unknown> }) => Promise<T>,
+  work: (tx: TransactionHandle & { query(text: string): Promise<unknown> }) => Promise<T>,
 ): Promise<T> {
   if (db.backend === "pglite") return db.pglite.transaction(work);
   const connection = await db.pool.connect();
@@ -113,27 +117,6 @@ describe("enqueue in the user's transaction", () => {
     expect(await rowOf(db, "id" in answer ? answer.id : "")).toMatchObject({ key: "1" });
     await connection.end();
     await db.close();
-  });
-
-  test("is refused for what holds no open transaction (LH107)", async () => {
-    const pool = new pg.Pool();
-    const db = await openTestDatabase("pglite", { migrated: false });
-    const leasehold = createLeasehold({ database: untouchable });
-    for (const tx of [pool, db.pglite, {}, null, "tx", 5, db.database]) {
-      for (const call of [
-        () => leasehold.enqueue(sendMail, 1, { tx }),
-        () => leasehold.enqueueMany([{ job: sendMail, payload: 1 }], { tx }),
-      ]) {
-        const error = await call().catch((thrown: unknown) => thrown);
-        expect(error).toBeInstanceOf(DatabaseError);
-        expect(error).toMatchObject({
-          code: "LH107",
-          hint: expect.stringContaining("a node-postgres client after `begin`"),
-        });
-      }
-    }
-    await db.close();
-    await pool.end();
   });
 });
 

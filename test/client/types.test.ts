@@ -86,6 +86,8 @@ describe("the types", () => {
     handle(free, async (job) => {
       expectTypeOf(job.release).returns.toEqualTypeOf<never>();
       expectTypeOf(job.transaction(async () => 5)).resolves.toEqualTypeOf<number>();
+      expectTypeOf(job.step("a", () => 5)).resolves.toEqualTypeOf<number>();
+      expectTypeOf(job.step("b", async () => ({ c: "d" }))).resolves.toEqualTypeOf<{ c: string }>();
       expectTypeOf(job.extend()).resolves.toEqualTypeOf<boolean>();
     });
   });

@@ -17,7 +17,7 @@ const again = [[7, "SIGTERM"]];
 describe("a watch for SIGTERM", () => {
   test("takes its listener off at its end, and sends nothing where no signal came", () => {
     const process = new OtherProcess();
-    const watch = onTermination(process);
+    const watch = onTermination({ process });
     expect(process.listenerCount("SIGTERM")).toBe(1);
     expect(watch.received).toBe(false);
     watch.stopWatching();
@@ -27,7 +27,7 @@ describe("a watch for SIGTERM", () => {
 
   test("sends the signal again at its end where nobody else listens", () => {
     const process = new OtherProcess();
-    const watch = onTermination(process);
+    const watch = onTermination({ process });
     process.emit("SIGTERM");
     expect([watch.received, process.sent]).toEqual([true, []]);
     watch.stopWatching();
@@ -37,7 +37,7 @@ describe("a watch for SIGTERM", () => {
   test("leaves the end to others who listen", () => {
     const process = new OtherProcess();
     process.on("SIGTERM", () => undefined);
-    const watch = onTermination(process);
+    const watch = onTermination({ process });
     process.emit("SIGTERM");
     watch.stopWatching();
     expect(process.sent).toEqual([]);
@@ -45,10 +45,10 @@ describe("a watch for SIGTERM", () => {
 
   test("that overlaps with others sends it only when the last of them has ended", () => {
     const process = new OtherProcess();
-    const watches = Array.from({ length: 12 }, () => onTermination(process));
+    const watches = Array.from({ length: 12 }, () => onTermination({ process }));
     expect(process.listenerCount("SIGTERM")).toBe(1);
     process.emit("SIGTERM");
-    const late = onTermination(process);
+    const late = onTermination({ process });
     expect([...watches, late].every(({ received }) => received)).toBe(true);
     for (const watch of watches) watch.stopWatching();
     expect(process.sent).toEqual([]);
@@ -59,10 +59,10 @@ describe("a watch for SIGTERM", () => {
   test("begun after the last one ended knows nothing of an earlier signal", () => {
     const process = new OtherProcess();
     process.on("SIGTERM", () => undefined);
-    const first = onTermination(process);
+    const first = onTermination({ process });
     process.emit("SIGTERM");
     first.stopWatching();
-    const second = onTermination(process);
+    const second = onTermination({ process });
     expect(second.received).toBe(false);
     second.stopWatching();
   });

@@ -143,7 +143,7 @@ describe.each(backends)("job.transaction on %s", (backend) => {
     const next = defineJob("receipt");
     const { leasehold, row } = await run((own) =>
       own.transaction(async (tx: Tx) => {
-        await client(db.database).enqueue(next, {}, { tx });
+        await client(db.database).enqueue(next, {}, { tx: tx as never });
       }),
     );
     expect(row.status).toBe("completed");

@@ -5,6 +5,7 @@ import {
   checkRecords,
   checkSlow,
   checkStale,
+  checkSteps,
 } from "../../examples/mail/demo/checks.ts";
 import { Cleanup } from "../../examples/mail/demo/cleanup.ts";
 import type { Received } from "../../examples/mail/demo/inbox.ts";
@@ -151,6 +152,32 @@ describe("the checks of the stagings", () => {
     ]);
   });
 
+  test("find an attachment that was stored twice, and a message that nobody went on with", () => {
+    const first = [
+      attachment("stored", "worker-1", "mail-0003", 1, 0),
+      attachment("stored", "worker-2", "mail-0004", 1, 0),
+    ];
+    const on = [
+      attachment("kept", "worker-3", "mail-0003", 2, 0),
+      attachment("stored", "worker-3", "mail-0003", 2, 1),
+      attachment("kept", "worker-3", "mail-0004", 2, 0),
+    ];
+    expect(checkSteps([stopped, killed], journalOf([...first, ...on]))).toEqual({
+      held: true,
+      expectation: "no attachment was stored twice by attempts that followed an interruption",
+      found:
+        "mail-0003: worker-3 went on behind attachment 1\nmail-0004: worker-3 went on behind attachment 1",
+    });
+    const again = attachment("stored", "worker-3", "mail-0004", 2, 0);
+    expect(
+      checkSteps([stopped, killed], journalOf([...first, ...on.slice(0, 2), again])),
+    ).toMatchObject({
+      held: false,
+      found:
+        "mail-0004, attachment 1: stored 2 times\nmail-0004: nothing was stored before it was taken over",
+    });
+  });
+
   test("find a slow message that was too fast to show anything", () => {
     const plan = planMessages(13);
     const slow = journalOf([ended("worker-1", "mail-0009", 1, "completed")]);
@@ -216,6 +243,16 @@ function ended(
     durationMs: 4_000,
   } as const;
   return code === undefined ? base : { ...base, code };
+}
+
+function attachment(
+  type: "stored" | "kept",
+  worker: string,
+  messageId: string,
+  generation: number,
+  index: number,
+): Entry {
+  return { type, worker, messageId, generation, index };
 }
 
 function stale(worker: string, messageId: string, generation: number, refused: boolean): Entry {

@@ -60,12 +60,16 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
 }
 
 /** Asks every few milliseconds until the answer is truthy, and answers it. */
-export async function until<T>(ask: () => T | Promise<T>, what: string): Promise<T> {
-  const end = performance.now() + 20_000;
+export async function until<T>(
+  ask: () => T | Promise<T>,
+  what: string,
+  withinMs = 20_000,
+): Promise<T> {
+  const end = performance.now() + withinMs;
   for (;;) {
     const answer = await ask();
     if (answer) return answer;
-    if (performance.now() > end) throw new Error(`Not within 20 s: ${what}`);
+    if (performance.now() > end) throw new Error(`Not within ${withinMs / 1_000} s: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
 }

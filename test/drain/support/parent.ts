@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from "node:child_process";
 
-const file = new URL("child.ts", import.meta.url);
+const drains = new URL("child.ts", import.meta.url);
 
 /** How a process ended. */
 export interface End {
@@ -18,10 +18,10 @@ export interface Child {
   readonly ended: Promise<End>;
 }
 
-/** Starts `child.ts` with one of its scenarios. */
-export function startChild(scenario: string, url: string, argument = ""): Child {
+/** Starts `child.ts`, or another such file, with one of its scenarios. */
+export function startChild(scenario: string, url: string, argument = "", file = drains): Child {
   const child = fork(file, [scenario, url, argument], {
-    execArgv: ["--import", import.meta.resolve("jiti/register")],
+    execArgv: ["--expose-gc", "--import", import.meta.resolve("jiti/register")],
     silent: true,
   });
   let stderr = "";

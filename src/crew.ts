@@ -1,0 +1,150 @@
+import { JobAbortedError } from "./abort.ts";
+import { runAttempt } from "./attempt.ts";
+import type { ClientParts } from "./client-parts.ts";
+import { type FinishedJob, finish } from "./finish.ts";
+import { finishTogether } from "./finish-together.ts";
+import { inTime } from "./in-time.ts";
+import { insideOf, runInside } from "./inside.ts";
+import type { ClaimedJob } from "./job.ts";
+import { jobEvent } from "./job-event.ts";
+import type { Finish } from "./record.ts";
+
+/** A handler that was told to stop may take so long. */
+const graceMs = 500;
+
+/** How long one attempt may take where its definition does not say. */
+const defaultTimeoutMs = 3_600_000;
+
+/** A finish_many that is not answered within this is sent again: it does no harm twice. */
+const finishWithinMs = 30_000;
+
+/** One job in hand. */
+interface Attempt {
+  readonly id: string;
+  readonly stop: AbortController;
+  ended: Promise<void>;
+  /** Its handler waits for the others to end, as two may that both stop the worker. */
+  waits: boolean;
+  /** Resolves when it waits. */
+  readonly waiting: Promise<void>;
+  wait(): void;
+}
+
+/**
+ * The jobs that a worker has in hand. Each holds its slot until its outcome was acknowledged, a
+ * refusal included: a slot that were free before would let work pile up in front of a database that
+ * is away.
+ */
+export class Crew {
+  readonly #parts: ClientParts;
+  readonly #onEnd: (job: FinishedJob) => void;
+  readonly #send: Finish;
+  readonly #attempts = new Set<Attempt>();
+  /** From when on nobody goes on trying to record an outcome, by `performance.now()`. */
+  #giveUpAt = Number.POSITIVE_INFINITY;
+
+  constructor(parts: ClientParts, onEnd: (job: FinishedJob) => void) {
+    this.#parts = parts;
+    this.#onEnd = onEnd;
+    const { database } = parts;
+    this.#send = finishTogether((name, args) => inTime(database.call(name, args), finishWithinMs));
+  }
+
+  /** How many jobs are in hand. */
+  get size(): number {
+    return this.#attempts.size;
+  }
+
+  /** The ids of the jobs in hand. */
+  ids(): string[] {
+    return [...this.#attempts].map(({ id }) => id);
+  }
+
+  /** Runs the handler of a claimed job and records what becomes of it. */
+  begin(claimed: ClaimedJob): void {
+    const stop = new AbortController();
+    const attempt = newAttempt(claimed.id, stop);
+    this.#attempts.add(attempt);
+    attempt.ended = runInside(attempt, () => this.#run(claimed, stop.signal)).then((job) => {
+      this.#attempts.delete(attempt);
+      this.#onEnd(job);
+    });
+  }
+
+  /** Gives jobs back that nobody is to run: they were claimed as the worker stopped. */
+  async giveBack(claimed: readonly ClaimedJob[]): Promise<void> {
+    await Promise.all(
+      claimed.map(
+        ({ id, generation }) =>
+          this.#send({
+            id,
+            generation,
+            action: "release",
+            retry_after_ms: 0,
+            error_code: "SHUTDOWN",
+          }).catch(() => "lost"), // its lease brings it back
+      ),
+    );
+  }
+
+  /** Tells every handler to stop; what does not end by itself is released. */
+  abort(recordWithinMs: number): void {
+    this.#giveUpAt = performance.now() + graceMs + recordWithinMs;
+    for (const { stop } of this.#attempts) stop.abort(new JobAbortedError("shutdown"));
+  }
+
+  /** Whether the code that runs is one of its handlers. */
+  asks(): boolean {
+    return this.#attempts.has(insideOf() as Attempt);
+  }
+
+  /**
+   * Resolves when no job is in hand; asked by a handler, save those whose handlers ask: they can't
+   * end before they have their answer.
+   */
+  async ended(): Promise<void> {
+    const asking = this.asks();
+    if (asking) (insideOf() as Attempt).wait();
+    const others = (): Attempt[] =>
+      [...this.#attempts].filter((attempt) => !(asking && attempt.waits));
+    for (let left = others(); left.length > 0; left = others()) {
+      await Promise.all(
+        left.map(({ ended, waiting }) => (asking ? Promise.race([ended, waiting]) : ended)),
+      );
+    }
+  }
+
+  async #run(claimed: ClaimedJob, stop: AbortSignal): Promise<FinishedJob> {
+    const { events } = this.#parts;
+    const handled = this.#parts.handlerOf(claimed.kind);
+    const began = performance.now();
+    events.emit("started", jobEvent(claimed));
+    const outcome = await runAttempt({
+      ...this.#parts,
+      claimed,
+      handled,
+      timeoutMs: handled.definition.settings.timeoutMs ?? defaultTimeoutMs,
+      graceMs,
+      stop,
+      onError: (error) => events.emit("error", { error, during: "extend", id: claimed.id }),
+    });
+    return finish(this.#parts, claimed, outcome, {
+      send: this.#send,
+      durationMs: performance.now() - began,
+      patient: (waitMs) => performance.now() + waitMs <= this.#giveUpAt,
+    });
+  }
+}
+
+function newAttempt(id: string, stop: AbortController): Attempt {
+  let resolve: () => void = () => undefined;
+  const waiting = new Promise<void>((done) => {
+    resolve = done;
+  });
+  const wait = (): void => {
+    attempt.waits = true;
+    resolve();
+  };
+  const attempt: Attempt = { id, stop, ended: Promise.resolve(), waits: false, waiting, wait };
+  return attempt;
+}
