@@ -18,6 +18,10 @@ const defaultTimeoutMs = 3_600_000;
 /** A finish_many that is not answered within this is sent again: it does no harm twice. */
 const finishWithinMs = 30_000;
 
+const maxUnrecorded = 1_000;
+
+const tellExtendEveryMs = 10_000;
+
 /** One job in hand. */
 interface Attempt {
   readonly id: string;
@@ -40,6 +44,9 @@ export class Crew {
   readonly #onEnd: (job: FinishedJob) => void;
   readonly #send: Finish;
   readonly #attempts = new Set<Attempt>();
+  /** Jobs whose outcome the database refuses: their leases bring them back, and nobody sooner. */
+  readonly #unrecorded = new Set<string>();
+  #toldExtendAt = Number.NEGATIVE_INFINITY;
   /** From when on nobody goes on trying to record an outcome, by `performance.now()`. */
   #giveUpAt = Number.POSITIVE_INFINITY;
 
@@ -55,9 +62,9 @@ export class Crew {
     return this.#attempts.size;
   }
 
-  /** The ids of the jobs in hand. */
+  /** The ids of the jobs that this worker knows to have claimed. */
   ids(): string[] {
-    return [...this.#attempts].map(({ id }) => id);
+    return [...this.#attempts].map(({ id }) => id).concat([...this.#unrecorded]);
   }
 
   /** Runs the handler of a claimed job and records what becomes of it. */
@@ -65,10 +72,27 @@ export class Crew {
     const stop = new AbortController();
     const attempt = newAttempt(claimed.id, stop);
     this.#attempts.add(attempt);
+    this.#unrecorded.delete(claimed.id);
     attempt.ended = runInside(attempt, () => this.#run(claimed, stop.signal)).then((job) => {
       this.#attempts.delete(attempt);
+      if (job.outcome === "unrecorded") this.#remember(job.id);
       this.#onEnd(job);
     });
+  }
+
+  #remember(id: string): void {
+    this.#unrecorded.add(id);
+    const [first] = this.#unrecorded;
+    if (first !== undefined && this.#unrecorded.size > maxUnrecorded)
+      this.#unrecorded.delete(first);
+  }
+
+  /** A database that is away fails the renewals of all jobs, again and again: not each is told. */
+  #extendFailed(error: unknown, id: string): void {
+    const now = performance.now();
+    if (now - this.#toldExtendAt < tellExtendEveryMs) return;
+    this.#toldExtendAt = now;
+    this.#parts.events.emit("error", { error, during: "extend", id });
   }
 
   /** Gives jobs back that nobody is to run: they were claimed as the worker stopped. */
@@ -126,7 +150,7 @@ export class Crew {
       timeoutMs: handled.definition.settings.timeoutMs ?? defaultTimeoutMs,
       graceMs,
       stop,
-      onError: (error) => events.emit("error", { error, during: "extend", id: claimed.id }),
+      onError: (error) => this.#extendFailed(error, claimed.id),
     });
     return finish(this.#parts, claimed, outcome, {
       send: this.#send,

@@ -46,6 +46,11 @@ export interface ListenHooks {
 
 /** A connection that listens. */
 export interface Listening {
+  /**
+   * True where there is no connection that could be lost: the database lives in this process. An
+   * answer may then take as long as others keep its one session busy.
+   */
+  readonly local?: boolean;
   /** Calls one SQL function on this very connection, so that the answer proves that it is alive. */
   call(name: FunctionName, args: Arguments): Promise<unknown>;
   /** Ends the connection, also a dead one. Never rejects. */

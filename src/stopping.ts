@@ -12,8 +12,16 @@ export interface StoppingHooks {
 /** After the end of the grace a worker ends within this, whatever its handlers and database do. */
 const overdueMs = 2_000;
 
+/** How long the application has to end by itself when its worker was stopped by a signal. */
+const afterEndMs = 1_000;
+
 /** npm hands a Ctrl-C on that the terminal has sent already: that is one signal, not two. */
 const sameSignalMs = 300;
+
+/** Node's timers are objects, and this one must not keep the process alive. */
+function unreferenced(timer: { unref?(): unknown } | number): void {
+  if (typeof timer === "object") timer.unref?.();
+}
 
 /** How a worker comes to its end: by `stop` or a signal, through a grace, with a last deadline. */
 export class Stopping {
@@ -73,8 +81,10 @@ export class Stopping {
     clearTimeout(this.#timer);
     this.#graceEndsAt = Number.NEGATIVE_INFINITY;
     this.#expire();
-    // Later, so that what awaits the worker's end can do its own.
-    setTimeout(() => this.#termination?.stopWatching(), 0);
+    const leave = () => this.#termination?.stopWatching();
+    if (this.#signalledAt === undefined) leave();
+    // What awaits the worker's end has its own to close; the process may end by itself before.
+    else unreferenced(setTimeout(leave, afterEndMs));
   }
 
   #graceOver(): void {

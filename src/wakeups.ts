@@ -74,6 +74,7 @@ export class Wakeups {
   async call(name: FunctionName, args: Arguments): Promise<unknown> {
     const connection = this.#connection;
     if (connection === undefined || !this.#listening) throw new Error("it does not listen");
+    if (connection.local) return connection.call(name, args);
     try {
       return await inTime(connection.call(name, args), answerWithinMs);
     } catch (error) {

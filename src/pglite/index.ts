@@ -70,7 +70,7 @@ function sessionDatabase(
     script: (sql) => inTurn(db, busyTimeoutMs, async (tx) => void (await tx.exec(sql))),
     listen: async (hooks) => {
       const stop = await inTurn(db, busyTimeoutMs, (tx) => listenIn(db, schema, hooks, tx));
-      return stop && { call, close: stop };
+      return stop && { local: true, call, close: stop };
     },
     close,
   };

@@ -39,6 +39,29 @@ describe.each(backends)("a claim whose answer was lost on %s", (backend) => {
     expect(await rowOf(db, String(held?.id))).toMatchObject({ status: "running", generation: 1 });
   });
 
+  test("is not mistaken for a job whose outcome was refused: its lease brings that one back", async () => {
+    const { db } = fixture;
+    const refused = Object.assign(new Error("a trigger of the application"), { code: "P0001" });
+    const known: unknown[] = [];
+    const database = interposed(db.database, async (call) => {
+      if (call.name === "finish_many") throw refused;
+      if (call.name === "claim" && call.nth === 2) throw connectionLost();
+      if (call.name === "worker_recover") known.push(call.args.p_known);
+      return call.go();
+    });
+    const leasehold = client(
+      database,
+      handle(job, () => "done"),
+    );
+    const answer = await leasehold.enqueue(job);
+    const id = "id" in answer ? String(answer.id) : "";
+    const worker = leasehold.work({ concurrency: 1 });
+    await until(() => known.length > 0, "a recovery");
+    await worker.stop();
+    expect(known[0]).toEqual([id]);
+    expect(await rowOf(db, id)).toMatchObject({ status: "running", releases: 0, attempts: 1 });
+  });
+
   /** A job in the hand of another worker of the same kind. */
   async function hold(): Promise<{ id: string }[]> {
     await fixture.db.database.call("enqueue", { p_kind: "job" });

@@ -27,7 +27,7 @@ describe("a process whose worker has stopped", () => {
     const child = start("ends");
     expect(await child.told("report")).toMatchObject({ reason: "stop", completed: 1 });
     const told = performance.now();
-    expect(child.messages[0]).toMatchObject({ warnings: [], signals: 1 });
+    expect(child.messages[0]).toMatchObject({ warnings: [], signals: 0 });
     expect(await child.ended).toMatchObject({ code: 0, signal: null, stderr: "" });
     expect(performance.now() - told).toBeLessThan(5_000);
     expect(await workers()).toBe(0);
