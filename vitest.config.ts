@@ -1,8 +1,9 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
-/** Tests that call functions and look at rows alone: nothing of theirs stays behind in a process. */
-const withoutTraces = ["sql", "races", "client", "tx"].map((room) => `test/${room}/**/*.test.ts`);
+/** The rooms whose tests leave nothing behind in a process; the others put on its signals and streams. */
+const rooms = ["sql", "races", "client", "tx", "drain", "worker", "drivers"];
+const withoutTraces = rooms.map((room) => `test/${room}/**/*.test.ts`);
 
 export default defineConfig({
   test: {
@@ -13,10 +14,10 @@ export default defineConfig({
     hookTimeout: 120_000,
     projects: [
       // One process for many files: to load the modules and PGlite for each took half of the time.
-      { extends: true, test: { name: "functions", include: withoutTraces, isolate: false } },
+      { extends: true, test: { name: "together", include: withoutTraces, isolate: false } },
       {
         extends: true,
-        test: { name: "processes", include: ["test/**/*.test.ts"], exclude: withoutTraces },
+        test: { name: "apart", include: ["test/**/*.test.ts"], exclude: withoutTraces },
       },
     ],
   },

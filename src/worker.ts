@@ -171,6 +171,7 @@ class RunningWorker implements Worker {
       this.#stopping.begin("failed", 0);
       this.#parts.log.error({ err: describeError(error) }, "the worker can't begin");
       this.#parts.events.emit("error", { error, during: "beat" });
+      await this.#quiet();
       throw error;
     } finally {
       // A beat under way on the connection that listens would write the row again after all.
