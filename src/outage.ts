@@ -2,6 +2,12 @@ import type { ClientParts } from "./client-parts.ts";
 import { describeError } from "./describe-error.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
 
+/** Code and message: where a connection broke, the stack tells nothing. */
+export function briefly(error: unknown): { code: string; message: string } {
+  const { code, message } = describeError(error);
+  return { code, message };
+}
+
 type During = LeaseholdEvents["error"]["during"];
 
 /**
@@ -29,7 +35,7 @@ export class Outage {
     this.#failing.add(during);
     if (told) return;
     const { events, log } = this.#parts;
-    log.warn({ err: describeError(error), during }, "the database can't be asked; trying again");
+    log.warn({ err: briefly(error), during }, "the database can't be asked; trying again");
     events.emit("error", { error, during });
   }
 

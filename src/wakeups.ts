@@ -1,10 +1,10 @@
 import { Alarm } from "./alarm.ts";
 import type { ClientParts } from "./client-parts.ts";
 import type { Arguments, Listening } from "./database.ts";
-import { describeError } from "./describe-error.ts";
 import { LeaseholdError } from "./errors.ts";
 import type { FunctionName } from "./functions.ts";
 import { inTime } from "./in-time.ts";
+import { briefly } from "./outage.ts";
 
 export interface WakeupHooks {
   /** A job of this kind is due `delayMs` from now. */
@@ -187,7 +187,7 @@ export class Wakeups {
   #warn(error: unknown, what: string): void {
     if (this.#warned || this.#stopped) return;
     this.#warned = true;
-    this.#parts.log.warn({ err: describeError(error) }, what);
+    this.#parts.log.warn({ err: briefly(error) }, what);
     this.#parts.events.emit("error", { error, during: "listen" });
   }
 }

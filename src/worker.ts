@@ -1,14 +1,13 @@
 import { Alarm } from "./alarm.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { Crew } from "./crew.ts";
-import { describeError } from "./describe-error.ts";
 import type { Duration } from "./duration.ts";
 import { LeaseholdError } from "./errors.ts";
 import { pruneNowAndThen } from "./housekeeping.ts";
 import { settledWithin } from "./in-time.ts";
 import { Lookout } from "./lookout.ts";
 import { knownOptions } from "./options.ts";
-import { Outage } from "./outage.ts";
+import { briefly, Outage } from "./outage.ts";
 import { type BeatAnswer, Presence } from "./presence.ts";
 import { Stopping } from "./stopping.ts";
 import { Wakeups } from "./wakeups.ts";
@@ -169,7 +168,7 @@ class RunningWorker implements Worker {
       await this.#quiet();
     } catch (error) {
       this.#stopping.begin("failed", 0);
-      this.#parts.log.error({ err: describeError(error) }, "the worker can't begin");
+      this.#parts.log.error({ err: briefly(error) }, "the worker can't begin");
       this.#parts.events.emit("error", { error, during: "beat" });
       await this.#quiet();
       throw error;

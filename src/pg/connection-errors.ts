@@ -9,6 +9,8 @@ import type { PgClientLike, PgPoolLike } from "./like.ts";
 // application keeps: Node warns of a leak at eleven.
 const guardedPoolsName = Symbol.for("leasehold.pg.guarded-pools");
 
+const sameLossMs = 1_000;
+
 /**
  * Adds the one listener that keeps the loss of an idle connection from ending the process. The pool
  * replaces the connection by itself, so a warning is all that is due, and only when the application
@@ -19,8 +21,12 @@ export function guardPool(pool: PgPoolLike): void {
   holder[guardedPoolsName] ??= new WeakSet();
   if (holder[guardedPoolsName].has(pool)) return;
   holder[guardedPoolsName].add(pool);
+  let warnedAt = Number.NEGATIVE_INFINITY;
   pool.on?.("error", (error) => {
     if ((pool.listenerCount?.("error") ?? 1) > 1) return;
+    // A server that goes takes all connections along: that is one loss.
+    if (performance.now() - warnedAt < sameLossMs) return;
+    warnedAt = performance.now();
     process.emitWarning(`an idle database connection was lost: ${error.message}`, {
       type: "LeaseholdWarning",
       code: "LEASEHOLD_CONNECTION_LOST",

@@ -69,15 +69,15 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe("a lost connection", () => {
-  it("that was idle ends neither the process nor the pool, and is told of", () =>
+  it("that was idle ends neither the process nor the pool, and is told of once", () =>
     withPool(async () => {
       await Promise.all([enqueue(database), enqueue(database)]);
       await terminate();
       await until(() => pool.totalCount === 0);
       await enqueue(database);
       expect(await jobs()).toBe(3);
-      await until(() => warnings.length === 2);
-      expect(warnings[0]).toMatchObject({ code: "LEASEHOLD_CONNECTION_LOST" });
+      await until(() => warnings.length > 0);
+      expect(warnings).toMatchObject([{ code: "LEASEHOLD_CONNECTION_LOST" }]);
     }));
 
   it("is left to the application where it listens itself", () =>
