@@ -12,10 +12,7 @@ declare
   v_answers jsonb;
 begin
   perform leasehold._check_claims(p_claims);
-  v_locked := array(
-    select j.id from jsonb_to_recordset(p_claims) c (id uuid, generation int)
-    join leasehold.jobs j on j.id = c.id and j.generation + 0 = c.generation and j.status || '' = 'running'
-    for no key update of j skip locked);
+  v_locked := leasehold._lock_claims(p_claims);
   update leasehold.jobs j set
     lease_until = least(v_now + coalesce(c.lease_ms, j.lease_ms) * interval '1 millisecond', j.timeout_at)
   from jsonb_to_recordset(p_claims) c (id uuid, generation int, lease_ms int)

@@ -20,11 +20,7 @@ declare
   v_status text;
 begin
   perform leasehold._check_outcomes(p_outcomes);
-  -- Expressions around status and generation keep the planner at the primary key.
-  v_locked := array(
-    select j.id from jsonb_to_recordset(p_outcomes) o (id uuid, generation int)
-    join leasehold.jobs j on j.id = o.id and j.generation + 0 = o.generation and j.status || '' = 'running'
-    for no key update of j skip locked);
+  v_locked := leasehold._lock_claims(p_outcomes);
 
   -- The straight case in one statement: completed, with nothing else to decide.
   with straight as (

@@ -160,6 +160,17 @@ begin
 end
 $$;
 
+-- An array of at most 10,000 of what p_items says.
+create or replace function leasehold._check_array(p_name text, p_value jsonb, p_items text)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if jsonb_typeof(p_value) is distinct from 'array' or jsonb_array_length(p_value) > 10000 then
+    perform leasehold._refuse(p_name, case when jsonb_typeof(p_value) = 'array'
+      then format('an array of %s', jsonb_array_length(p_value)) else p_value::text end, 'an array of at most 10000 ' || p_items);
+  end if;
+end
+$$;
+
 -- The claims of extend_many; the first bad one is shown.
 create or replace function leasehold._check_claims(p_claims jsonb)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
@@ -168,10 +179,7 @@ declare
   v_uuid constant text := '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
   v_claim jsonb;
 begin
-  if jsonb_typeof(p_claims) is distinct from 'array' or jsonb_array_length(p_claims) > 10000 then
-    perform leasehold._refuse('p_claims', case when jsonb_typeof(p_claims) = 'array'
-      then format('an array of %s', jsonb_array_length(p_claims)) else p_claims::text end, 'an array of at most 10000 {id, generation}');
-  end if;
+  perform leasehold._check_array('p_claims', p_claims, '{id, generation}');
   select c.value into v_claim from jsonb_array_elements(p_claims) c
   where case when jsonb_typeof(c.value) <> 'object' then true else
     c.value - v_known <> '{}'

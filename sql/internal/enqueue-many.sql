@@ -55,10 +55,7 @@ declare
   v_index bigint;
   v_job jsonb;
 begin
-  if jsonb_typeof(p_jobs) is distinct from 'array' or jsonb_array_length(p_jobs) > 10000 then
-    perform leasehold._refuse('p_jobs', case when jsonb_typeof(p_jobs) = 'array'
-      then format('an array of %s', jsonb_array_length(p_jobs)) else p_jobs::text end, 'an array of at most 10000 jobs');
-  end if;
+  perform leasehold._check_array('p_jobs', p_jobs, 'jobs');
   select e.nth - 1, e.job into v_index, v_job from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
   where jsonb_typeof(e.job) is distinct from 'object' or jsonb_typeof(e.job -> 'kind') is distinct from 'string'
   order by e.nth limit 1;

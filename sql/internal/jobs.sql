@@ -43,6 +43,20 @@ set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
   for no key update
 $$;
 
+-- Locks the jobs of those claims {id, generation} that are valid, without waiting for whoever holds a
+-- row, and answers their ids.
+create or replace function leasehold._lock_claims(p_claims jsonb)
+returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set enable_hashjoin = off set enable_mergejoin = off
+set plan_cache_mode = force_generic_plan as $$
+begin
+  return array(
+    select j.id from jsonb_to_recordset(p_claims) c (id uuid, generation int)
+    join leasehold.jobs j on j.id = c.id and j.generation + 0 = c.generation and j.status || '' = 'running'
+    for no key update of j skip locked);
+end
+$$;
+
 -- Moves a job that the caller has locked to where it goes next, and answers its new status.
 -- p_job is the row with what the outcome changed (attempts, releases, error, result); p_to says
 -- what the outcome asks for: completed, failed, cancelled, or queued at p_run_after. A requested
