@@ -1,4 +1,5 @@
 import { describeError } from "../describe-error.ts";
+import { settledWithin } from "../in-time.ts";
 import type { LeaseholdEvents } from "../job-event.ts";
 import { createLeasehold, type Leasehold } from "../leasehold.ts";
 import type { Given } from "./arguments.ts";
@@ -17,6 +18,14 @@ export const fileArgument = {
   type: "positional",
   description:
     "The module (TypeScript or JavaScript) that exports what handle() answered, or a client",
+} as const;
+
+/** The option that leaves some of its kinds to others. */
+export const kindsArgument = {
+  type: "string",
+  valueHint: "a,b",
+  repeatable: true,
+  description: "Only these of the module's kinds",
 } as const;
 
 /**
@@ -49,11 +58,6 @@ export function tellError({ error, during }: LeaseholdEvents["error"]): void {
  * A handler that was given up may hold a connection for ever, and closing would wait for it. The
  * report stands, also where closing fails: the process is about to end.
  */
-export async function closePatiently(client: Pick<Leasehold, "close">): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const patience = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, closeTimeoutMs);
-  });
-  await Promise.race([client.close().catch(() => undefined), patience]);
-  clearTimeout(timer);
+export function closePatiently(client: Pick<Leasehold, "close">): Promise<void> {
+  return settledWithin(client.close(), closeTimeoutMs);
 }

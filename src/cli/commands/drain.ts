@@ -7,7 +7,13 @@ import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { describeFailure, usageError } from "../failure.ts";
 import { durationOption, flag, integerOption, listOption } from "../option-values.ts";
 import { keepStdoutForData, printData, printNote } from "../output.ts";
-import { closePatiently, fileArgument, openRunnable, tellError } from "../runnable-client.ts";
+import {
+  closePatiently,
+  fileArgument,
+  kindsArgument,
+  openRunnable,
+  tellError,
+} from "../runnable-client.ts";
 import { watchStopSignals } from "../stop-signals.ts";
 import { surviveStrayErrors } from "../stray-errors.ts";
 
@@ -20,12 +26,7 @@ const args = {
     description: "Claims nothing with less than this left (default: 30s)",
   },
   "max-jobs": { type: "string", valueHint: "n", description: "At most so many (default: 3)" },
-  kinds: {
-    type: "string",
-    valueHint: "a,b",
-    repeatable: true,
-    description: "Only these of the module's kinds",
-  },
+  kinds: kindsArgument,
 } as const satisfies Record<string, Argument>;
 
 export const drainCommand = command({

@@ -1,10 +1,6 @@
-import { command } from "../command.ts";
-import { callForJson } from "../database.ts";
-import { exitCodes } from "../exit-codes.ts";
-import { flag } from "../option-values.ts";
-import { printData, printNote } from "../output.ts";
+import { listing } from "../listing.ts";
 import { readableDuration, readableTime } from "../readable.ts";
-import { type Column, formatTable } from "../table.ts";
+import type { Column } from "../table.ts";
 
 /** What SQL's kinds answers of one kind. */
 interface Kind {
@@ -34,15 +30,10 @@ const columns: readonly Column<Kind>[] = [
   ["KIND", (row) => row.kind],
 ];
 
-export const kindsCommand = command({
+export const kindsCommand = listing({
   name: "kinds",
   description: "Lists the kinds: who is paused, how many workers take it, its defaults",
-  async run(given) {
-    const json = await callForJson(given, "kinds", {});
-    const { kinds } = JSON.parse(json) as { kinds: Kind[] };
-    if (flag(given, "json")) printData(json);
-    else if (kinds.length > 0) printData(formatTable(columns, kinds));
-    else printNote("No kinds.");
-    return exitCodes.done;
-  },
+  rows: "kinds",
+  columns,
+  nothing: "No kinds.",
 });

@@ -1,10 +1,6 @@
-import { command } from "../command.ts";
-import { callForJson } from "../database.ts";
-import { exitCodes } from "../exit-codes.ts";
-import { flag } from "../option-values.ts";
-import { printData, printNote } from "../output.ts";
+import { listing } from "../listing.ts";
 import { readableDuration } from "../readable.ts";
-import { type Column, formatTable } from "../table.ts";
+import type { Column } from "../table.ts";
 
 /** What SQL's stats answers of one kind. */
 export interface KindStats {
@@ -36,15 +32,10 @@ const columns: readonly Column<KindStats>[] = [
   ["KIND", (row) => row.kind],
 ];
 
-export const statsCommand = command({
+export const statsCommand = listing({
   name: "stats",
   description: "Counts the jobs of each kind by status",
-  async run(given) {
-    const json = await callForJson(given, "stats", {});
-    const { kinds } = JSON.parse(json) as { kinds: KindStats[] };
-    if (flag(given, "json")) printData(json);
-    else if (kinds.length > 0) printData(formatTable(columns, kinds));
-    else printNote("No jobs.");
-    return exitCodes.done;
-  },
+  rows: "kinds",
+  columns,
+  nothing: "No jobs.",
 });

@@ -1,3 +1,4 @@
+import { settledWithin } from "../../in-time.ts";
 import type { Argument } from "../arguments.ts";
 import { command } from "../command.ts";
 import { jsonCalls } from "../database.ts";
@@ -45,10 +46,7 @@ export const topCommand = command({
       return exitCodes.done;
     } finally {
       // A query that nobody answers would keep the pool from closing.
-      await new Stop().within(
-        closeTimeoutMs,
-        calls.close().catch(() => undefined),
-      );
+      await settledWithin(calls.close(), closeTimeoutMs);
     }
   },
 });

@@ -11,7 +11,13 @@ import { type HealthServer, startHealthServer } from "../health-server.ts";
 import { durationOption, flag, integerOption, listOption, textOption } from "../option-values.ts";
 import { keepStdoutForData, printData, printNote } from "../output.ts";
 import { readableDuration } from "../readable.ts";
-import { closePatiently, fileArgument, openRunnable, tellError } from "../runnable-client.ts";
+import {
+  closePatiently,
+  fileArgument,
+  kindsArgument,
+  openRunnable,
+  tellError,
+} from "../runnable-client.ts";
 import { watchStopSignals } from "../stop-signals.ts";
 import { surviveStrayErrors } from "../stray-errors.ts";
 import { oneLine } from "../text-width.ts";
@@ -19,12 +25,7 @@ import { oneLine } from "../text-width.ts";
 const args = {
   file: fileArgument,
   concurrency: { type: "string", valueHint: "n", description: "Jobs at a time (default: 10)" },
-  kinds: {
-    type: "string",
-    valueHint: "a,b",
-    repeatable: true,
-    description: "Only these of the module's kinds",
-  },
+  kinds: kindsArgument,
   grace: {
     type: "string",
     valueHint: "duration",

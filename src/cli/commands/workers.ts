@@ -1,10 +1,6 @@
-import { command } from "../command.ts";
-import { callForJson } from "../database.ts";
-import { exitCodes } from "../exit-codes.ts";
-import { flag } from "../option-values.ts";
-import { printData, printNote } from "../output.ts";
+import { listing } from "../listing.ts";
 import { readableTime } from "../readable.ts";
-import { type Column, formatTable } from "../table.ts";
+import type { Column } from "../table.ts";
 
 /** What SQL's workers answers of one worker. */
 export interface WorkerRow {
@@ -30,15 +26,10 @@ const columns: readonly Column<WorkerRow>[] = [
   ["KINDS", (row) => row.kinds.join(", ")],
 ];
 
-export const workersCommand = command({
+export const workersCommand = listing({
   name: "workers",
   description: "Lists the long-running workers that are alive, the oldest first",
-  async run(given) {
-    const json = await callForJson(given, "workers", {});
-    const { workers } = JSON.parse(json) as { workers: WorkerRow[] };
-    if (flag(given, "json")) printData(json);
-    else if (workers.length > 0) printData(formatTable(columns, workers));
-    else printNote("No workers.");
-    return exitCodes.done;
-  },
+  rows: "workers",
+  columns,
+  nothing: "No workers.",
 });
