@@ -29,9 +29,6 @@ interface Attempt {
   ended: Promise<void>;
   /** Its handler waits for the others to end, as two may that both stop the worker. */
   waits: boolean;
-  /** Resolves when it waits. */
-  readonly waiting: Promise<void>;
-  wait(): void;
 }
 
 /**
@@ -46,6 +43,8 @@ export class Crew {
   readonly #attempts = new Set<Attempt>();
   /** Jobs whose outcome the database refuses: their leases bring them back, and nobody sooner. */
   readonly #unrecorded = new Set<string>();
+  /** Handlers that wait for the others to end, to be told when one more does. */
+  readonly #waiting = new Set<() => void>();
   #toldExtendAt = Number.NEGATIVE_INFINITY;
   /** From when on nobody goes on trying to record an outcome, by `performance.now()`. */
   #giveUpAt = Number.POSITIVE_INFINITY;
@@ -70,7 +69,7 @@ export class Crew {
   /** Runs the handler of a claimed job and records what becomes of it. */
   begin(claimed: ClaimedJob): void {
     const stop = new AbortController();
-    const attempt = newAttempt(claimed.id, stop);
+    const attempt: Attempt = { id: claimed.id, stop, ended: Promise.resolve(), waits: false };
     this.#attempts.add(attempt);
     this.#unrecorded.delete(claimed.id);
     attempt.ended = runInside(attempt, () => this.#run(claimed, stop.signal)).then((job) => {
@@ -128,14 +127,28 @@ export class Crew {
    */
   async ended(): Promise<void> {
     const asking = this.asks();
-    if (asking) (insideOf() as Attempt).wait();
+    if (asking) {
+      (insideOf() as Attempt).waits = true;
+      for (const look of this.#waiting) look();
+    }
     const others = (): Attempt[] =>
       [...this.#attempts].filter((attempt) => !(asking && attempt.waits));
     for (let left = others(); left.length > 0; left = others()) {
-      await Promise.all(
-        left.map(({ ended, waiting }) => (asking ? Promise.race([ended, waiting]) : ended)),
-      );
+      const ended = Promise.all(left.map((attempt) => attempt.ended));
+      await (asking ? this.#orOneMoreWaits(ended) : ended);
     }
+  }
+
+  /** Resolves with `ended`, or when another handler begins to wait for the end of the others. */
+  #orOneMoreWaits(ended: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const look = (): void => {
+        this.#waiting.delete(look);
+        resolve();
+      };
+      this.#waiting.add(look);
+      void ended.then(look);
+    });
   }
 
   async #run(claimed: ClaimedJob, stop: AbortSignal): Promise<FinishedJob> {
@@ -158,17 +171,4 @@ export class Crew {
       patient: (waitMs) => performance.now() + waitMs <= this.#giveUpAt,
     });
   }
-}
-
-function newAttempt(id: string, stop: AbortController): Attempt {
-  let resolve: () => void = () => undefined;
-  const waiting = new Promise<void>((done) => {
-    resolve = done;
-  });
-  const wait = (): void => {
-    attempt.waits = true;
-    resolve();
-  };
-  const attempt: Attempt = { id, stop, ended: Promise.resolve(), waits: false, waiting, wait };
-  return attempt;
 }

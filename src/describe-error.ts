@@ -176,3 +176,9 @@ function detailsOf(thrown: unknown): JsonObject {
   if (typeof stack === "string" && stack !== "") details.stack = cleanText(stack, maxMessageLength);
   return details;
 }
+
+/** Code and message: where a connection broke, the stack tells nothing. */
+export function briefly(error: unknown): { code: string; message: string } {
+  const { code, message } = describeError(error);
+  return { code, message };
+}

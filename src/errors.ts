@@ -111,3 +111,12 @@ export function show(value: unknown): string {
 function shorten(text: string): string {
   return text.length <= 80 ? text : `${text.slice(0, 77).toWellFormed()}...`;
 }
+
+/** LH001 as the client finds it out; `done` says what became of what was under way. */
+export function leaseLost(claim: { id: string; generation: number }, done: string): LeaseholdError {
+  return leaseholdError(
+    "LH001",
+    `The claim on job ${claim.id} under generation ${claim.generation} is not valid any more`,
+    `Stop working on this job; ${done}.`,
+  );
+}

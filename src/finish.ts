@@ -4,6 +4,7 @@ import type { ClaimedJob } from "./job.ts";
 import { jobEvent } from "./job-event.ts";
 import type { Outcome } from "./outcome.ts";
 import { type Finish, isRefusal, isRefusedValue, type Recorded, record } from "./record.ts";
+import { nthWait } from "./waits.ts";
 
 /** One job as a report shows it. */
 export interface FinishedJob {
@@ -80,7 +81,7 @@ async function recordPatiently(
     try {
       return await record(send, claimed, outcome);
     } catch (error) {
-      const waitMs = recordAgainMs[Math.min(i, recordAgainMs.length - 1)] ?? 0;
+      const waitMs = nthWait(recordAgainMs, i);
       const refused = isRefusedValue(error) || (isRefusal(error) && i + 1 >= triesWhereRefused);
       if (refused || !patient(waitMs)) throw error;
       await new Promise((resolve) => setTimeout(resolve, waitMs));

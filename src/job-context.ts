@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
 import { type Duration, durationMs, maxTimerMs } from "./duration.ts";
-import { leaseholdError } from "./errors.ts";
+import { leaseholdError, leaseLost } from "./errors.ts";
 import type { ClaimedJob, Job } from "./job.ts";
 import { toJsonValue } from "./json.ts";
 import type { Lease } from "./lease.ts";
@@ -16,8 +16,8 @@ export interface JobContextOptions {
   readonly lease: Lease;
   readonly log: Logger;
   readonly signal: AbortSignal;
-  /** The lease that a step leaves behind; the claim's own length where it is not given. */
-  readonly leaseMs?: number;
+  /** The lease that a step leaves behind. */
+  readonly leaseMs: number;
 }
 
 /** The handler's side of an attempt, and what it told us beside returning or throwing. */
@@ -121,21 +121,13 @@ async function inTransaction<T>(
       await tx.call("guard", claim);
       const value = await work(tx.client as never);
       const recorded = await complete(finishAlone(tx.call.bind(tx)), claimed, value);
-      if (recorded.status === "lost") throw lost(claimed);
+      if (recorded.status === "lost") throw leaseLost(claimed, "the transaction was rolled back");
       return { value, resultDropped: recorded.resultDropped };
     });
   } catch (error) {
     await lease.resume();
     throw error;
   }
-}
-
-function lost({ id, generation }: ClaimedJob): Error {
-  return leaseholdError(
-    "LH001",
-    `The claim on job ${id} under generation ${generation} is not valid any more`,
-    "Stop working on this job; the transaction was rolled back.",
-  );
 }
 
 function alreadyCompleted(id: string): Error {

@@ -6,6 +6,7 @@ import { DueTimes } from "./due-times.ts";
 import { inTime } from "./in-time.ts";
 import type { ClaimedJob } from "./job.ts";
 import type { Outage } from "./outage.ts";
+import { nthWait } from "./waits.ts";
 import type { WorkSettings } from "./work-options.ts";
 
 export interface LookoutOptions {
@@ -115,7 +116,7 @@ export class Lookout {
     } catch (error) {
       this.#answerLost = true;
       outage.failed(error, "claim");
-      const waitMs = claimAgainMs[Math.min(this.#failures, claimAgainMs.length - 1)] ?? 0;
+      const waitMs = nthWait(claimAgainMs, this.#failures);
       this.#failures += 1;
       // Whatever notifications come meanwhile.
       this.#notBefore = performance.now() + waitMs;

@@ -1,12 +1,6 @@
 import type { ClientParts } from "./client-parts.ts";
-import { describeError } from "./describe-error.ts";
+import { briefly } from "./describe-error.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
-
-/** Code and message: where a connection broke, the stack tells nothing. */
-export function briefly(error: unknown): { code: string; message: string } {
-  const { code, message } = describeError(error);
-  return { code, message };
-}
 
 type During = LeaseholdEvents["error"]["during"];
 
@@ -26,7 +20,7 @@ export class Outage {
 
   /** What the database failed with; undefined while it answers. */
   get error(): string | undefined {
-    return this.#failing.size > 0 ? describeError(this.#error).message : undefined;
+    return this.#failing.size > 0 ? briefly(this.#error).message : undefined;
   }
 
   failed(error: unknown, during: During): void {

@@ -1,6 +1,7 @@
 import { Alarm } from "./alarm.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { inTime, settledWithin } from "./in-time.ts";
+import { nthWait } from "./waits.ts";
 import type { Wakeups } from "./wakeups.ts";
 
 /** What worker_beat answers an idle worker. */
@@ -132,7 +133,7 @@ export class Presence {
       this.#beatAt = Math.min(this.#beatAt, nextAt(waitMs));
       if (this.#idle !== idle) this.#tell(); // it changed meanwhile
     } catch (error) {
-      const waitMs = againMs[Math.min(this.#failures, againMs.length - 1)] ?? 0;
+      const waitMs = nthWait(againMs, this.#failures);
       this.#failures += 1;
       this.#beatAt = performance.now() + waitMs * (1 + Math.random());
       onError(error);

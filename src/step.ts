@@ -1,9 +1,10 @@
 import type { Database } from "./database.ts";
-import { invalidArgument, leaseholdError, show } from "./errors.ts";
+import { invalidArgument, leaseLost, show } from "./errors.ts";
 import type { ClaimedJob } from "./job.ts";
 import { toJsonValue } from "./json.ts";
 import { text } from "./options.ts";
 import { isRefusedValue } from "./record.ts";
+import { nthWait } from "./waits.ts";
 
 /** SQL takes names of 500 bytes; what a repeated one gets behind it must fit in. */
 const maxNameBytes = 490;
@@ -16,8 +17,8 @@ export interface StepsOptions {
   readonly call: Database["call"];
   readonly claimed: Pick<ClaimedJob, "id" | "generation">;
   readonly signal: AbortSignal;
-  /** The lease that each save leaves behind; the claim's own length where it is not given. */
-  readonly leaseMs?: number | undefined;
+  /** The lease that each save leaves behind. */
+  readonly leaseMs: number;
 }
 
 /** The durable steps of one attempt: what is behind `job.step`. */
@@ -79,9 +80,11 @@ export class Steps {
       p_generation: claimed.generation,
       p_name: name,
       p_value: value,
-      ...(leaseMs !== undefined && { p_lease_ms: leaseMs }),
+      p_lease_ms: leaseMs,
     });
-    if (!saved) throw lost(claimed, name);
+    if (!saved) {
+      throw leaseLost(claimed, `what step ${show(name)} has answered was not stored`);
+    }
   }
 
   /**
@@ -97,7 +100,7 @@ export class Steps {
       } catch (error) {
         if (isHopeless(error)) throw error;
         if (last) throw signal.reason;
-        await unlessAborted(againMs[Math.min(i, againMs.length - 1)] ?? 0, signal);
+        await unlessAborted(nthWait(againMs, i), signal);
       }
     }
   }
@@ -122,12 +125,4 @@ function unlessAborted(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) done();
     else signal.addEventListener("abort", done);
   });
-}
-
-function lost({ id, generation }: StepsOptions["claimed"], name: string): Error {
-  return leaseholdError(
-    "LH001",
-    `The claim on job ${id} under generation ${generation} is not valid any more`,
-    `Stop working on this job; what step ${show(name)} has answered was not stored.`,
-  );
 }

@@ -1,10 +1,11 @@
 import { Alarm } from "./alarm.ts";
 import type { ClientParts } from "./client-parts.ts";
 import type { Arguments, Listening } from "./database.ts";
+import { briefly } from "./describe-error.ts";
 import { LeaseholdError } from "./errors.ts";
 import type { FunctionName } from "./functions.ts";
 import { inTime } from "./in-time.ts";
-import { briefly } from "./outage.ts";
+import { nthWait } from "./waits.ts";
 
 export interface WakeupHooks {
   /** A job of this kind is due `delayMs` from now. */
@@ -94,7 +95,7 @@ export class Wakeups {
       } catch (error) {
         this.#warn(error, "can't listen for new jobs; the worker polls until it can");
       }
-      waitMs ??= againMs[Math.min(failures, againMs.length - 1)] ?? 0;
+      waitMs ??= nthWait(againMs, failures);
       if (!this.#stopped) await this.#alarm.until(performance.now() + waitMs * (1 + Math.random()));
     }
   }

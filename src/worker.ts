@@ -1,15 +1,17 @@
 import { Alarm } from "./alarm.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { Crew } from "./crew.ts";
+import { briefly } from "./describe-error.ts";
 import type { Duration } from "./duration.ts";
 import { LeaseholdError } from "./errors.ts";
 import { pruneNowAndThen } from "./housekeeping.ts";
 import { settledWithin } from "./in-time.ts";
 import { Lookout } from "./lookout.ts";
 import { knownOptions } from "./options.ts";
-import { briefly, Outage } from "./outage.ts";
+import { Outage } from "./outage.ts";
 import { type BeatAnswer, Presence } from "./presence.ts";
 import { Stopping } from "./stopping.ts";
+import { nthWait } from "./waits.ts";
 import { Wakeups } from "./wakeups.ts";
 import { graceMs, type WorkSettings } from "./work-options.ts";
 import { Tally, type WorkReport } from "./work-report.ts";
@@ -189,7 +191,7 @@ class RunningWorker implements Worker {
 
   async #beginAndLook(): Promise<void> {
     for (let i = 0; !(await this.#begun()); i += 1) {
-      const waitMs = beginAgainMs[Math.min(i, beginAgainMs.length - 1)] ?? 0;
+      const waitMs = nthWait(beginAgainMs, i);
       await this.#alarm.until(performance.now() + waitMs);
       if (this.#state !== "starting") return;
     }

@@ -29,8 +29,13 @@ export async function openListener(
   const { Client, options } = pool;
   if (Client === undefined || options === undefined) return null;
   const client = new Client(listenOptions(options, url));
-  const close = once(() => end(client));
   let listening = false;
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => {
+    listening = false;
+    closing ??= end(client);
+    return closing;
+  };
   let lost: Error | undefined;
   const lose = (error: Error): void => {
     if (lost !== undefined) return;
@@ -57,13 +62,7 @@ export async function openListener(
   const check = (): void => {
     if (lost !== undefined) throw lost;
   };
-  return {
-    call: oneAtATime(call, check),
-    close: () => {
-      listening = false;
-      return close();
-    },
-  };
+  return { call: oneAtATime(call, check), close };
 }
 
 /** A pool keeps its password out of sight of `{ ...options }`. */
@@ -81,12 +80,4 @@ async function end(client: PgListenClientLike): Promise<void> {
   const timer = setTimeout(() => client.connection?.stream?.destroy?.(), goodbyeMs);
   await client.end().catch(() => undefined);
   clearTimeout(timer);
-}
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= work();
-    return done;
-  };
 }
