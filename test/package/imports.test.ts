@@ -10,6 +10,9 @@ const allowed: Record<string, readonly string[]> = {
   pglite: [],
   postgres: [],
   schema: [],
+  http: [],
+  next: ["http"],
+  react: [],
   cli: ["pg", "pglite", "schema"],
 };
 

@@ -1,0 +1,1 @@
+-- Credits, ledgers elsewhere and their alerts, and single flight across processes.
