@@ -29,6 +29,8 @@ export interface AttemptOptions {
   readonly graceMs?: number;
   /** Other reasons to stop: the end of a drain's budget, the end of the process. */
   readonly stop?: AbortSignal;
+  /** What becomes of it when the process ends first. Default: it is released. */
+  readonly onShutdown?: "release" | "fail";
   readonly onError: (error: unknown) => void;
 }
 
@@ -63,7 +65,7 @@ export async function runAttempt(options: AttemptOptions): Promise<Outcome | nul
     const running = run(options, context, controller.signal);
     const over = pastGrace(deadline.signal, options.graceMs, running);
     const ending = await endingOf(context, lease, await Promise.race([running, over]));
-    const own = { classify: handled.classify, log };
+    const own = { classify: handled.classify, log, onShutdown: options.onShutdown };
     return decide(claimed, ending, controller.signal, own);
   } finally {
     stopWatching();

@@ -18,7 +18,7 @@ export function handledKinds(
  * A name that tells which process claimed a job, such as "worker-1234-0f8fad5b"; `given` replaces
  * what stands before its random part. No two are alike. Throws LH002, LH004.
  */
-export function processName(role: "drain" | "worker", given?: string): string {
+export function processName(role: "drain" | "start" | "worker", given?: string): string {
   const process = `${role}-${globalThis.process?.pid ?? 0}`;
   const first = given === undefined ? process : text("worker", given, { maxBytes: 400 });
   return `${first}-${crypto.randomUUID().slice(0, 8)}`;

@@ -12,8 +12,12 @@ import type { Finish } from "./record.ts";
 /** A handler that was told to stop may take so long. */
 const graceMs = 500;
 
-/** How long one attempt may take where its definition does not say. */
-const defaultTimeoutMs = 3_600_000;
+export interface CrewOptions {
+  /** How long one attempt may take where its definition does not say. Default 1 hour. */
+  readonly defaultTimeoutMs?: number;
+  /** What becomes of a job that does not end before this process. Default: it is released. */
+  readonly onShutdown?: "release" | "fail";
+}
 
 /** A finish_many that is not answered within this is sent again: it does no harm twice. */
 const finishWithinMs = 30_000;
@@ -39,6 +43,7 @@ interface Attempt {
 export class Crew {
   readonly #parts: ClientParts;
   readonly #onEnd: (job: FinishedJob) => void;
+  readonly #options: CrewOptions;
   readonly #send: Finish;
   readonly #attempts = new Set<Attempt>();
   /** Jobs whose outcome the database refuses: their leases bring them back, and nobody sooner. */
@@ -49,9 +54,10 @@ export class Crew {
   /** From when on nobody goes on trying to record an outcome, by `performance.now()`. */
   #giveUpAt = Number.POSITIVE_INFINITY;
 
-  constructor(parts: ClientParts, onEnd: (job: FinishedJob) => void) {
+  constructor(parts: ClientParts, onEnd: (job: FinishedJob) => void, options: CrewOptions = {}) {
     this.#parts = parts;
     this.#onEnd = onEnd;
+    this.#options = options;
     const { database } = parts;
     this.#send = finishTogether((name, args) => inTime(database.call(name, args), finishWithinMs));
   }
@@ -66,8 +72,8 @@ export class Crew {
     return [...this.#attempts].map(({ id }) => id).concat([...this.#unrecorded]);
   }
 
-  /** Runs the handler of a claimed job and records what becomes of it. */
-  begin(claimed: ClaimedJob): void {
+  /** Runs the handler of a claimed job and records what becomes of it; resolves when that is done. */
+  begin(claimed: ClaimedJob): Promise<void> {
     const stop = new AbortController();
     const attempt: Attempt = { id: claimed.id, stop, ended: Promise.resolve(), waits: false };
     this.#attempts.add(attempt);
@@ -77,6 +83,7 @@ export class Crew {
       if (job.outcome === "unrecorded") this.#remember(job.id);
       this.#onEnd(job);
     });
+    return attempt.ended;
   }
 
   #remember(id: string): void {
@@ -153,6 +160,7 @@ export class Crew {
 
   async #run(claimed: ClaimedJob, stop: AbortSignal): Promise<FinishedJob> {
     const { events } = this.#parts;
+    const { defaultTimeoutMs = 3_600_000, onShutdown = "release" } = this.#options;
     const handled = this.#parts.handlerOf(claimed.kind);
     const began = performance.now();
     events.emit("started", jobEvent(claimed));
@@ -163,6 +171,7 @@ export class Crew {
       timeoutMs: handled.definition.settings.timeoutMs ?? defaultTimeoutMs,
       graceMs,
       stop,
+      onShutdown,
       onError: (error) => this.#extendFailed(error, claimed.id),
     });
     return finish(this.#parts, claimed, outcome, {

@@ -2,7 +2,9 @@ import type { Verdict } from "./classify.ts";
 import { type Duration, durationMs, maxTimerMs } from "./duration.ts";
 import { invalidArgument } from "./errors.ts";
 import type { Job } from "./job.ts";
+import { checkedNotices, type NoticeTexts } from "./notice.ts";
 import { integer, knownOptions, text } from "./options.ts";
+import { checkedSettlement, type Settlement } from "./settlement.ts";
 import { type Input, type Output, type PayloadSchema, requireSchema } from "./standard-schema.ts";
 
 /** The longest delay that the queue keeps: ten years, in milliseconds. */
@@ -28,6 +30,23 @@ export interface JobOptions<Schema extends PayloadSchema = PayloadSchema> {
   startWithin?: Duration;
   /** How long prune keeps finished jobs of this kind. Default: for ever. */
   retain?: Duration;
+  /**
+   * How many credits the job costs, 0 to 2^53 - 1: held in the statement that enqueues it, captured in
+   * the one that completes it, given back in the one that fails, cancels or reaps it.
+   */
+  cost?: number | ((payload: Output<Schema>) => number);
+  /** Whose credits they are. Default: the owner's. */
+  account?: (payload: Output<Schema>) => string | null | undefined;
+  /**
+   * Where `start` runs it. "process", the default: here and at once, in one attempt unless
+   * `maxAttempts` says otherwise. "worker": it waits for a worker or a drain, with all its attempts;
+   * nothing else changes.
+   */
+  startIn?: "process" | "worker";
+  /** The ledger elsewhere that the job charges: it decides what a failed job has cost. */
+  settlement?: Settlement;
+  /** Texts of this job's notices, by language and code, in place of the library's own. */
+  notices?: NoticeTexts;
 }
 
 /** A kind of job: what `enqueue` and `handle` need to know of it. Holds no handler. */
@@ -36,6 +55,11 @@ export interface JobDefinition<Schema extends PayloadSchema = PayloadSchema> {
   readonly schema: Schema;
   readonly key: ((payload: Output<Schema>) => string | null | undefined) | undefined;
   readonly priority: number | undefined;
+  readonly cost: number | ((payload: Output<Schema>) => number) | undefined;
+  readonly account: ((payload: Output<Schema>) => string | null | undefined) | undefined;
+  readonly startIn: "process" | "worker";
+  readonly settlement: Settlement | undefined;
+  readonly notices: NoticeTexts | undefined;
   readonly settings: KindSettings;
 }
 
@@ -72,6 +96,11 @@ const optionNames = [
   "timeout",
   "startWithin",
   "retain",
+  "cost",
+  "account",
+  "startIn",
+  "settlement",
+  "notices",
 ] as const satisfies readonly (keyof JobOptions)[];
 
 /**
@@ -94,11 +123,24 @@ export function defineJob<Schema extends PayloadSchema = undefined>(
   if (options.key !== undefined && typeof options.key !== "function") {
     throw invalidArgument("key", options.key, "a function of the payload that answers the key");
   }
+  if (options.account !== undefined && typeof options.account !== "function") {
+    throw invalidArgument("account", options.account, "a function of the payload");
+  }
+  if (options.cost !== undefined && options.settlement !== undefined) {
+    throw invalidArgument("cost", options.cost, "either a cost or a settlement, not both");
+  }
   return {
     kind,
     schema: options.payload as Schema,
     key: options.key,
     priority: optional(options.priority, (value) => priorityNumber(value)),
+    cost: optional(options.cost, (value) =>
+      typeof value === "function" ? value : creditsNumber("cost", value),
+    ),
+    account: options.account,
+    startIn: place(options.startIn),
+    settlement: optional(options.settlement, checkedSettlement),
+    notices: optional(options.notices, checkedNotices),
     settings: settings(options),
   };
 }
@@ -113,7 +155,17 @@ export function maxAttemptsNumber(value: unknown): number {
   return integer("maxAttempts", value, { min: 1, max: 32_767 });
 }
 
-function settings(options: Omit<JobOptions, "payload" | "key">): KindSettings {
+/** 0 to 2^53 - 1. Throws LH002. */
+export function creditsNumber(name: string, value: unknown, min = 0): number {
+  return integer(name, value, { min, max: Number.MAX_SAFE_INTEGER });
+}
+
+function place(value: unknown = "process"): "process" | "worker" {
+  if (value === "process" || value === "worker") return value;
+  throw invalidArgument("startIn", value, '"process" or "worker"');
+}
+
+function settings(options: SettingOptions): KindSettings {
   const timer = { min: 1, max: maxTimerMs };
   const delay = { min: 1, max: maxDelayMs };
   return {
@@ -127,6 +179,12 @@ function settings(options: Omit<JobOptions, "payload" | "key">): KindSettings {
     retainMs: optional(options.retain, (value) => durationMs("retain", value, delay)),
   };
 }
+
+/** The options that the database keeps as a kind's defaults. */
+type SettingOptions = Pick<
+  JobOptions,
+  "maxAttempts" | "backoff" | "lease" | "timeout" | "startWithin" | "retain"
+>;
 
 function backoffList(value: unknown): number[] {
   if (!Array.isArray(value) || value.length === 0 || value.length > 100) {

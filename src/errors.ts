@@ -22,6 +22,7 @@ export const errorCodes = {
   LH106: "an optional package is not installed",
   LH107: "the database handle or tx is not one that leasehold knows",
   LH108: "the one session of the embedded database is busy with a transaction",
+  LH109: "a job can't be started in this process: it would be cut off",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;

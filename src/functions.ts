@@ -60,6 +60,9 @@ export const argumentTypes = {
     p_value: "jsonb",
     p_lease_ms: "int",
   },
+  cache_begin: { p_key: "text", p_lease_ms: "int" },
+  cache_put: { p_key: "text", p_token: "uuid", p_value: "jsonb", p_ttl_ms: "int" },
+  cache_drop: { p_key: "text", p_token: "uuid" },
   schema_version: {},
 } as const satisfies Record<string, Record<string, string>>;
 

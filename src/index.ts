@@ -40,7 +40,10 @@ export {
   type LeaseholdOptions,
 } from "./leasehold.ts";
 export { consoleLogger, type Logger, silentLogger } from "./logger.ts";
+export { type NoticeCode, type NoticeTexts, noticeCodes, noticeText } from "./notice.ts";
 export type { EnqueueAnswer, EnqueueItem, EnqueueOptions, JobStatus } from "./queue.ts";
+export type { LedgerAnswer, Settlement, SettlementContext } from "./settlement.ts";
+export type { KeepAlive, StartAnswer, StartOptions } from "./start.ts";
 export type { CancelAnswer, JobState, OwnerOptions, RetryAnswer } from "./status.ts";
 export type {
   DrizzleTransaction,

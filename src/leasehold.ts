@@ -20,6 +20,7 @@ import {
   enqueueOptionNames,
 } from "./queue.ts";
 import type { Input, PayloadSchema } from "./standard-schema.ts";
+import { type KeepAlive, type StartAnswer, Starter, type StartOptions } from "./start.ts";
 import {
   type CancelAnswer,
   cancel,
@@ -47,6 +48,8 @@ export interface LeaseholdOptions {
   handlers?: readonly Handled[];
   /** pino or the like. Default: warnings and errors on the console. */
   logger?: Logger;
+  /** How `start` keeps the process alive for its work; leasehold/next brings one. */
+  keepAlive?: KeepAlive;
 }
 
 /** Beside the options of one enqueue: the transaction that the job is part of. */
@@ -91,6 +94,20 @@ export interface Leasehold {
   /** A failed or cancelled job back to queued, with all its attempts. */
   retry(id: string, options?: OwnerOptions): Promise<RetryAnswer>;
 
+  /**
+   * Answers first and works after: enqueues a job and runs it in this process, when the caller has its
+   * answer, under a lease that renews itself; one attempt, unless the definition says otherwise. A
+   * definition with `startIn: "worker"` is only enqueued. After SIGTERM a job has 5 s to end; then it
+   * fails with SHUTDOWN, and what it held is given back. Throws as enqueue does; LH105 without a
+   * handler, LH109 where the work would be cut off (on Vercel without `keepAlive`, or while the
+   * process is stopping), and then nothing was written. Source: the SQL functions enqueue, claim_job.
+   */
+  start<Schema extends PayloadSchema>(
+    job: JobDefinition<Schema>,
+    payload?: Input<Schema>,
+    options?: StartOptions,
+  ): Promise<StartAnswer>;
+
   /** Works through due jobs within a time budget. Throws LH105 without handlers. */
   drain(options?: DrainOptions): Promise<DrainReport>;
 
@@ -118,6 +135,7 @@ const optionNames = [
   "schema",
   "handlers",
   "logger",
+  "keepAlive",
 ] as const satisfies readonly (keyof LeaseholdOptions)[];
 
 /** Makes a client. Throws LH002 and LH003 for options that are wrong. */
@@ -125,6 +143,7 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   const parts = clientParts(options);
   const { database, events } = parts;
   const workers = new Set<Worker>();
+  const starter = new Starter(parts, options.keepAlive);
   const call = (tx: unknown): Database["call"] =>
     tx === undefined ? database.call.bind(database) : transactionCaller(tx, database.schema);
 
@@ -142,6 +161,8 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
     status: async (id, given) => status(database, id, given),
     cancel: async (id, given) => cancel(database, id, given),
     retry: async (id, given) => retry(database, id, given),
+    start: async (job, payload, given) =>
+      starter.start(job as unknown as JobDefinition, payload, given),
     async drain(given = {}) {
       if (parts.kinds.length === 0) throw noHandlers("a drain");
       const report = await drain(parts, drainBounds(given, parts.kinds));
@@ -161,7 +182,7 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
     once: events.once,
     off: events.off,
     async close() {
-      await Promise.all([...workers].map((worker) => worker.stop()));
+      await Promise.all([starter.stop(), ...[...workers].map((worker) => worker.stop())]);
       await database.close?.();
     },
   };

@@ -43,7 +43,11 @@ export function decide(
   claimed: ClaimedJob,
   ending: Ending,
   signal: AbortSignal,
-  own: { classify: Classify | undefined; log: Logger },
+  own: {
+    classify: Classify | undefined;
+    log: Logger;
+    onShutdown?: "release" | "fail" | undefined;
+  },
 ): Outcome | null {
   const because = abortCause(signal);
   if (ending.how === "committed") {
@@ -59,7 +63,10 @@ export function decide(
   const verdict = judge(thrown, own);
   const permanent = verdict.action === "fail" && verdict.permanent;
   if (because !== undefined && !(ending.how === "threw" && permanent)) {
-    return stopped(because, claimed, ending.how === "ignored");
+    return stopped(because, claimed, {
+      ignored: ending.how === "ignored",
+      failsAtShutdown: own.onShutdown === "fail",
+    });
   }
   if (verdict.action === "release") {
     return { ...verdict, retryAfterMs: Math.max(verdict.retryAfterMs, minReleaseMs) };
@@ -67,7 +74,10 @@ export function decide(
   return { ...verdict, error: describeError(thrown) };
 }
 
-function judge(thrown: unknown, { classify: own, log }: Parameters<typeof decide>[3]): Verdict {
+function judge(
+  thrown: unknown,
+  { classify: own, log }: Pick<Parameters<typeof decide>[3], "classify" | "log">,
+): Verdict {
   const verdict = classify(thrown);
   if (own === undefined) return verdict;
   try {
@@ -100,7 +110,11 @@ function checkedVerdict(answer: unknown): Verdict {
   throw invalidArgument("the answer of classify", answer, accepted);
 }
 
-function stopped(because: AbortCause, claimed: ClaimedJob, ignored: boolean): Outcome {
+function stopped(
+  because: AbortCause,
+  claimed: ClaimedJob,
+  { ignored, failsAtShutdown }: { ignored: boolean; failsAtShutdown: boolean },
+): Outcome {
   const still = ignored ? "; the handler did not stop when it was told to" : "";
   const failed = (code: string, message: string): Outcome => ({
     action: "fail",
@@ -117,6 +131,9 @@ function stopped(because: AbortCause, claimed: ClaimedJob, ignored: boolean): Ou
         ? failed("BUDGET_EXCEEDED", "the job did not fit into the time budget five times in a row")
         : { action: "release", retryAfterMs: 0, code: "BUDGET_EXCEEDED" };
     default:
-      return { action: "release", retryAfterMs: 0, code: "SHUTDOWN" };
+      // Nobody else would start it: whoever waits for it is to be told now.
+      return failsAtShutdown
+        ? failed("SHUTDOWN", "the process that ran the job was stopped")
+        : { action: "release", retryAfterMs: 0, code: "SHUTDOWN" };
   }
 }

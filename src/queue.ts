@@ -1,5 +1,6 @@
 import type { Arguments, Database } from "./database.ts";
 import {
+  creditsNumber,
   isDefinition,
   type JobDefinition,
   maxAttemptsNumber,
@@ -33,6 +34,10 @@ export interface EnqueueOptions {
   once?: string;
   /** How long `once` holds. Default 30 days. */
   onceFor?: Duration;
+  /** Overrides the definition's cost; 0: nothing. In credits. */
+  cost?: number;
+  /** Overrides the definition's account. Where there is a cost and neither, it is the owner's. */
+  account?: string;
 }
 
 export type JobStatus = "queued" | "running" | "completed" | "failed" | "cancelled";
@@ -42,9 +47,12 @@ export type JobStatus = "queued" | "running" | "completed" | "failed" | "cancell
  * holder's id is under `holder`, and null there when it belongs to another owner.
  */
 export type EnqueueAnswer =
-  | { readonly outcome: "created" | "replaced"; readonly id: string; readonly status: "queued" }
+  | { readonly outcome: "created"; readonly id: string; readonly status: "queued" }
+  | { readonly outcome: "replaced"; readonly id: string; readonly status: "queued" }
   | { readonly outcome: "rerun"; readonly id: string; readonly status: "running" }
   | { readonly outcome: "duplicate"; readonly id: string; readonly status: JobStatus | null }
+  /** The account has not enough credits available: nothing was written. */
+  | { readonly outcome: "insufficient" }
   | {
       readonly outcome: "conflict";
       readonly holder: { readonly id: string | null; readonly status: "queued" | "running" };
@@ -68,6 +76,8 @@ export const enqueueOptionNames = [
   "onConflict",
   "once",
   "onceFor",
+  "cost",
+  "account",
 ] as const satisfies readonly (keyof EnqueueOptions)[];
 
 /** The arguments of SQL's enqueue for one job: payload checked, options checked and named. */
@@ -85,8 +95,24 @@ export async function enqueueArguments(
     kind: definition.kind,
     // The input is stored, not what the schema made of it: the handler's side parses it again.
     payload: toJsonValue(payload, { what: "payload" }),
-    options: sqlOptions(definition, options, options.key ?? keyOf(definition, parsed, options)),
+    options: {
+      ...sqlOptions(definition, options, options.key ?? keyOf(definition, parsed, options)),
+      ...moneyOptions(definition, parsed, options),
+    },
   };
+}
+
+/** What the job costs and whom; nothing where it is free. */
+function moneyOptions(
+  { cost: own, account: accountOf, settlement }: JobDefinition,
+  parsed: unknown,
+  options: EnqueueOptions,
+): JsonObject {
+  if (settlement !== undefined && options.cost === undefined) return { external: true };
+  const cost = options.cost ?? (typeof own === "function" ? own(parsed as never) : own);
+  if (cost === undefined || creditsNumber("cost", cost) === 0) return {};
+  const account = options.account ?? accountOf?.(parsed as never) ?? options.owner;
+  return { cost, account: text("account", account, { maxBytes: 500 }) };
 }
 
 function keyOf(definition: JobDefinition, parsed: unknown, options: EnqueueOptions) {
@@ -141,6 +167,7 @@ interface SqlAnswer {
 
 /** SQL's answer without the fields that mean nothing for its outcome. */
 function answer({ outcome, id, status, holder }: SqlAnswer): EnqueueAnswer {
+  if (outcome === "insufficient") return { outcome };
   return (outcome === "conflict" ? { outcome, holder } : { outcome, id, status }) as EnqueueAnswer;
 }
 

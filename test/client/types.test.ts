@@ -62,14 +62,15 @@ describe("the types", () => {
     expectTypeOf<Conflict>().not.toHaveProperty("id");
     expectTypeOf<Conflict["holder"]["id"]>().toEqualTypeOf<string | null>();
     expectTypeOf<EnqueueAnswer["outcome"]>().toEqualTypeOf<
-      "created" | "replaced" | "rerun" | "duplicate" | "conflict"
+      "created" | "replaced" | "rerun" | "duplicate" | "conflict" | "insufficient"
     >();
     compiles(async () => {
       const answer = await leasehold.enqueue(free);
       // @ts-expect-error only after a look at the outcome
       answer.id;
       if (answer.outcome === "created") expectTypeOf(answer.id).toEqualTypeOf<string>();
-      else if (answer.outcome !== "conflict") expectTypeOf(answer.id).toEqualTypeOf<string>();
+      else if (answer.outcome !== "conflict" && answer.outcome !== "insufficient")
+        expectTypeOf(answer.id).toEqualTypeOf<string>();
     });
   });
 

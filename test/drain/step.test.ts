@@ -21,6 +21,7 @@ describe.each(backends)("job.step on %s", (backend) => {
   async function attempt(handler: Handler, database: Database = db.database) {
     const leasehold = client(database, handle(work, handler));
     const answer = await leasehold.enqueue(work);
+    if (answer.outcome === "insufficient") throw new Error(answer.outcome);
     const id = ("id" in answer ? answer.id : answer.holder.id) as string;
     const { jobs } = await leasehold.drain({ maxJobs: 1 });
     return { id, leasehold, job: jobs[0], row: await rowOf(db, id) };
