@@ -26,6 +26,7 @@ const groups = {
     "guard",
   ],
   "Durable steps": ["step_load", "step_save", "step_names"],
+  "Single flight": ["cache_begin", "cache_put", "cache_drop"],
   Workers: ["worker_beat", "worker_echo", "worker_recover", "worker_stop", "workers"],
   "Ask and decide": [
     "status",
@@ -37,6 +38,8 @@ const groups = {
     "run_now",
     "remove",
   ],
+  Credits: ["grant_credits", "credits", "refund", "entries", "verify_credits"],
+  Alerts: ["alerts", "claim_alerts", "finish_alerts"],
   Operate: [
     "define_kind",
     "kinds",

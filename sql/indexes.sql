@@ -28,3 +28,25 @@ create index job_events_of_job on leasehold.job_events (job_id, id);
 
 -- prune: names whose time is over.
 create index once_prune on leasehold.once (expires_at);
+
+-- prune: values whose time is over, and fills that nobody came back to.
+create index cache_prune on leasehold.cache (expires_at);
+
+-- credits, verify_credits: what is held of an account.
+create index holds_open on leasehold.holds (account) include (amount)
+  where state = 'held';
+
+-- entries: an account's history, newest first.
+create index entries_of_account on leasehold.entries (account, id);
+
+-- A hold ends once, one way or the other; a reference counts once for an account or a job.
+create unique index entries_hold_end on leasehold.entries (hold)
+  where kind in ('capture', 'give_back');
+create unique index entries_grant_reference on leasehold.entries (account, reference)
+  where kind = 'grant';
+create unique index entries_refund_reference on leasehold.entries (job_id, reference)
+  where kind = 'refund';
+
+-- claim_alerts: what nobody has been told of.
+create index alerts_untold on leasehold.alerts (id)
+  where told_at is null;

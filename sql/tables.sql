@@ -34,9 +34,18 @@ create table leasehold.jobs (
   cancel_requested_at timestamptz,
   rerun               jsonb,                         -- the payload of the run that follows this one
   run                 int not null default 1,        -- grows at retry and rerun
+  money               text                           -- null: it has none
+                      check (money in ('held', 'captured', 'given_back', 'refunded',
+                                       'checking', 'charged', 'not_charged', 'unknown')),
+  cost                bigint check (cost between 1 and 9007199254740991),
+  account             text,                          -- whose credits it costs
+  external            boolean not null default false, -- a ledger elsewhere is charged
+  settle_after        timestamptz,                   -- until then an earlier attempt may still charge
   constraint jobs_attempts_within_max check (attempts between 0 and max_attempts),
   constraint jobs_lease_while_running check ((status = 'running') = (lease_until is not null)),
-  constraint jobs_finished_at_end check ((status in ('queued', 'running')) = (finished_at is null))
+  constraint jobs_finished_at_end check ((status in ('queued', 'running')) = (finished_at is null)),
+  constraint jobs_cost_has_account check (cost is null or account is not null),
+  constraint jobs_held_while_unfinished check (cost is null or (money = 'held') = (finished_at is null))
 );
 
 -- Defaults of a kind, for callers without a definition, and its pause.
@@ -98,13 +107,72 @@ create table leasehold.workers (
   expires_at  timestamptz not null                   -- not alive any more, unless it is heard of before
 ) with (fillfactor = 50);
 
+-- Single flight across processes: a value under a key, or who is making it at present.
+create table leasehold.cache (
+  key        text primary key,
+  token      uuid,                                   -- of the fill under way; null: there is a value
+  value      jsonb,                                  -- JSON's null where that is the value
+  since      timestamptz not null,                   -- when the fill began, or the value was stored
+  expires_at timestamptz not null,                   -- the end of the fill's lease, or of the value
+  constraint cache_fill_or_value check ((token is null) = (value is not null))
+);
+
+-- Credits. An account has only what is available: what is held is the sum of its open holds, so that a
+-- capture touches no account, and nobody's open transaction stalls a worker.
+create table leasehold.accounts (
+  account   text primary key,
+  available bigint not null check (available between 0 and 9007199254740991)
+);
+
+-- What a job may cost, set aside from its enqueue to its end.
+create table leasehold.holds (
+  id         bigint generated always as identity primary key,
+  job_id     uuid not null,                          -- no foreign key: it outlives the job
+  run        int not null,
+  account    text not null,
+  amount     bigint not null check (amount between 1 and 9007199254740991),
+  state      text not null default 'held' check (state in ('held', 'captured', 'given_back')),
+  created_at timestamptz not null,
+  ended_at   timestamptz,
+  constraint holds_ended check ((state = 'held') = (ended_at is null)),
+  constraint holds_run unique (job_id, run)
+);
+
+-- Every change of credits, for ever: for each account, available and held are the sums of these.
+create table leasehold.entries (
+  id              bigint generated always as identity primary key,
+  at              timestamptz not null,
+  account         text not null,
+  kind            text not null check (kind in ('grant', 'hold', 'capture', 'give_back', 'refund')),
+  available_delta bigint not null,
+  held_delta      bigint not null,
+  hold            bigint,
+  job_id          uuid,
+  reference       text,                              -- the caller's name for a grant or refund
+  constraint entries_once unique (hold, kind)
+);
+
+-- What a person must look at. A client with an onAlert hook is told of each at least once.
+create table leasehold.alerts (
+  id         bigint generated always as identity primary key,
+  at         timestamptz not null,
+  severity   text not null check (severity in ('warning', 'critical')),
+  code       text not null,
+  job_id     uuid,
+  message    text not null,
+  detail     jsonb not null default '{}',
+  told_at    timestamptz,                            -- when a hook had been told
+  told_until timestamptz                             -- until when a client is about to tell
+);
+
 -- When something last happened that happens at most once an interval.
 create table leasehold.ticks (
   name    text primary key,
   last_at timestamptz not null
 );
 -- The library's own names stand here from the start: only the first use of a name may wait.
-insert into leasehold.ticks (name, last_at) values ('leasehold.prune', '-infinity');
+insert into leasehold.ticks (name, last_at) values
+  ('leasehold.prune', '-infinity'), ('leasehold.reap', '-infinity');
 
 -- What a claim hands out. Times as ISO 8601 text in UTC: drivers disagree about timestamptz.
 create type leasehold.claimed_job as (

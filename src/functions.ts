@@ -63,6 +63,14 @@ export const argumentTypes = {
   cache_begin: { p_key: "text", p_lease_ms: "int" },
   cache_put: { p_key: "text", p_token: "uuid", p_value: "jsonb", p_ttl_ms: "int" },
   cache_drop: { p_key: "text", p_token: "uuid" },
+  grant_credits: { p_account: "text", p_amount: "bigint", p_reference: "text" },
+  refund: { p_job_id: "uuid", p_amount: "bigint", p_reference: "text" },
+  credits: { p_account: "text" },
+  entries: { p_account: "text", p_limit: "int", p_before: "bigint" },
+  verify_credits: {},
+  alerts: { p_limit: "int", p_before: "bigint" },
+  claim_alerts: { p_limit: "int", p_lease_ms: "int" },
+  finish_alerts: { p_ids: "bigint[]" },
   schema_version: {},
 } as const satisfies Record<string, Record<string, string>>;
 

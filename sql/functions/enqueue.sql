@@ -2,14 +2,18 @@
 -- caller's transaction: it is there with the commit, and nothing is with the rollback.
 --   options  key · owner · priority (-32768 to 32767, lower first) · run_after (ISO 8601 with zone)
 --            or delay_ms · start_within_ms · max_attempts · on_conflict ("conflict", "replace",
---            "rerun") · once (a name) · once_for_ms (30 days)
+--            "rerun") · once (a name) · once_for_ms (30 days) · cost (0 to 2^53 - 1) with account ·
+--            external (true: it charges a ledger elsewhere)
 -- Outcomes, in this order of decision:
 --   duplicate  this kind and owner enqueued under the same `once` before: that job's id and status
 --   conflict   an unfinished job holds the key: nothing written; holder {id, status}, its id null
 --              when the owners differ. An orphan is reaped first and holds no key.
 --   replaced   on_conflict replace or rerun: the queued holder has this payload and run_after now
 --   rerun      on_conflict rerun: the running holder runs again with this payload when it ends
---   created    a new job
+--   insufficient  the account has less available than the cost: nothing written
+--   created    a new job; its cost is held from the account until the job ends: complete captures it,
+--              fail, cancel and reap to an end give it back, in the same statement
+-- A cost or external goes with no replace or rerun, and a holder that has one is a conflict.
 -- Never 23505. Errors: LH002 a bad value, LH003 an unknown option, LH004 a payload over 1 MB,
 -- LH005 the key stayed contended.
 create or replace function leasehold.enqueue(p_kind text, p_payload jsonb = '{}', p_options jsonb = '{}')

@@ -5,6 +5,9 @@
 -- for each other and never deadlock; jobs without either are inserted in one statement. Of several
 -- jobs with the same key or the same name, the first of the input counts; where jobs of one name have
 -- different keys, the one that comes first in the order of keys.
+-- Accounts are taken last, in the order of their names, and pay in the order of the input: a job that
+-- can't be paid is `insufficient`, keeps no key and no name from the next one, and a cheaper one behind
+-- it may still be paid.
 -- Errors: as enqueue; LH002 also when jobs is no array or has more than 10,000 entries.
 create or replace function leasehold.enqueue_many(p_jobs jsonb)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$

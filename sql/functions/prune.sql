@@ -1,10 +1,11 @@
 -- prune(options) → {deleted}: deletes finished jobs with their events and steps, and names under `once` whose
--- time is over. Unfinished jobs and names in force always stay.
+-- time is over, as are values of the cache. Unfinished jobs, those whose money is not settled, and names
+-- in force always stay; holds and entries do too.
 --   older_than_ms  since the job finished; without it each kind's retain_ms counts, and a kind that
---                  has none keeps its jobs
+--                  has none keeps its jobs (looks at a ledger: 30 days)
 --   kinds          only these; without it all
 --   statuses       of completed, failed, cancelled; without it all three
---   limit          at most so many jobs a call (1 to 10,000; 1,000)
+--   limit          at most so many jobs, names and values a call (1 to 10,000; 1,000)
 -- Errors: LH002, LH003 for the options.
 create or replace function leasehold.prune(p_options jsonb = '{}')
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -35,20 +36,27 @@ begin
     select f.id from unnest(v_kinds) k (kind) left join leasehold.kinds d on d.kind = k.kind cross join lateral (
       select j.id from leasehold.jobs j
       where j.kind = k.kind and j.status in ('completed', 'failed', 'cancelled') and j.status = any (v_statuses)
-        and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms) * interval '1 millisecond'
+        and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms, leasehold._own_retain_ms(j.kind)) * interval '1 millisecond'
+        and (j.money is null or j.money <> 'checking')
       order by j.finished_at limit v_limit) f
     limit v_limit);
   -- Asked again of the locked row: a job may have been retried, and have ended anew, since we looked.
   v_ids := array(
     select j.id from leasehold.jobs j left join leasehold.kinds d on d.kind = j.kind
     where j.id = any (v_ids) and j.status || '' = any (v_statuses)
-      and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms) * interval '1 millisecond'
+      and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms, leasehold._own_retain_ms(j.kind)) * interval '1 millisecond'
+      and (j.money is null or j.money <> 'checking')
     for update of j skip locked);
   delete from leasehold.job_events e where e.job_id = any (v_ids);
   delete from leasehold.steps s where s.job_id = any (v_ids);
   delete from leasehold.jobs j where j.id = any (v_ids);
   delete from leasehold.once o where (o.kind, o.owner, o.once) in (
     select e.kind, e.owner, e.once from leasehold.once e where e.expires_at <= v_now limit v_limit for update skip locked);
+  -- An abandoned fill is kept for an hour: as long as it stands, its late value can still be stored.
+  delete from leasehold.cache c where c.key = any (array(
+    select e.key from leasehold.cache e
+    where e.expires_at <= v_now and (e.token is null or e.expires_at <= v_now - interval '1 hour')
+    order by e.expires_at limit v_limit for update skip locked));
   return jsonb_build_object('deleted', cardinality(v_ids));
 end
 $$;

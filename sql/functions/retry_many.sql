@@ -2,24 +2,24 @@
 -- failed and cancelled ones where it names no status. One conflict spoils nothing else.
 --   filter  ids · kind · key · owner · status (one or an array) · error_code · limit (1,000, with
 --           ids 10,000) · after
--- Locks jobs in the order of (kind, key, id). Errors: LH002, LH003 for the filter.
+-- Jobs that cost credits take a new hold of that, in the order of their accounts; too little available
+-- is `insufficient`. Locks jobs in the order of (kind, key, id). Errors: LH002, LH003 for the filter.
 create or replace function leasehold.retry_many(p_filter jsonb)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_retried int := 0;
+  -- In this order: what is gone after the wait for the locks was there before it.
   v_skipped jsonb := leasehold._unmatched(p_filter);
-  v_id uuid;
-  v_outcome text;
+  v_ids constant uuid[] := leasehold._bulk_ids(p_filter, array['failed', 'cancelled']);
+  v_jobs constant leasehold.jobs[] := leasehold._lock_bulk(v_ids);
+  v_answers jsonb;
 begin
-  for v_id in select leasehold._bulk_ids(p_filter, array['failed', 'cancelled']) loop
-    v_outcome := leasehold._retry(v_id, p_filter ->> 'owner', v_now) ->> 'outcome';
-    if v_outcome = 'retried' then
-      v_retried := v_retried + 1;
-    else
-      v_skipped := v_skipped || jsonb_build_object('id', v_id, 'outcome', v_outcome);
-    end if;
-  end loop;
-  return jsonb_build_object('retried', v_retried, 'skipped', v_skipped);
+  v_skipped := v_skipped || leasehold._vanished(v_ids, v_jobs);
+  v_answers := leasehold._retry_many(v_jobs, v_now);
+  return (
+    select jsonb_build_object(
+      'retried', count(*) filter (where a.value ->> 'outcome' = 'retried'),
+      'skipped', v_skipped || coalesce(jsonb_agg(a.value) filter (where a.value ->> 'outcome' <> 'retried'), '[]'))
+    from jsonb_array_elements(v_answers) a);
 end
 $$;

@@ -133,7 +133,8 @@ begin
       worker = p_worker
     from unnest(p_ids) with ordinality p (id, nth)
     cross join lateral (
-      select coalesce(p_lease_ms, k.lease_ms, 300000) as lease_ms, coalesce(p_timeout_ms, k.timeout_ms, 3600000) as timeout_ms
+      select coalesce(p_lease_ms, k.lease_ms, case q.kind when 'leasehold.reconcile' then 60000 else 300000 end) as lease_ms,
+        coalesce(p_timeout_ms, k.timeout_ms, case q.kind when 'leasehold.reconcile' then 300000 else 3600000 end) as timeout_ms
       from leasehold.jobs q left join leasehold.kinds k on k.kind = q.kind where q.id = p.id) l
     where j.id = p.id
     returning p.nth, j.id, j.kind, j.key, j.owner, j.payload, j.attempts, j.max_attempts, j.generation,

@@ -1,17 +1,72 @@
 -- Enqueueing many jobs in one call.
 
--- The jobs of one bulk call: names under `once` first, then what has neither name nor key in one
--- statement, then the rest one by one in the order of kind and key.
+-- The jobs of one bulk call. Where some cost credits and one of them can't pay, those that it kept out
+-- get their turn: the call's writes are undone, and it begins again without it.
 create or replace function leasehold._enqueue_many(p_jobs jsonb, p_now timestamptz)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_unpaid int[] := '{}';
+  v_detail text;
+begin
+  loop
+    begin
+      return leasehold._enqueue_all(p_jobs, v_unpaid, p_now);
+    exception when sqlstate 'LH901' then
+      get stacked diagnostics v_detail = pg_exception_detail;
+      v_unpaid := v_detail::int[];
+    end;
+  end loop;
+end
+$$;
+
+-- Names under `once` first, then what has neither name nor key in one statement, then the rest one by
+-- one in the order of kind and key, and last the accounts in theirs. p_unpaid are the places of jobs
+-- that are known to be insufficient.
+create or replace function leasehold._enqueue_all(p_jobs jsonb, p_unpaid int[], p_now timestamptz)
+returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_answers jsonb[];
+  v_owed jsonb := '[]';
+  v_item record;
+begin
+  perform leasehold._lock_once(p_jobs, p_now);
+  v_answers := leasehold._enqueue_plain(p_jobs, p_now);
+  for v_item in
+    select e.job, e.nth, k as defaults from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
+    left join leasehold.kinds k on k.kind = e.job ->> 'kind'
+    where e.job ->> 'key' is not null or e.job ->> 'once' is not null
+    -- Keys in one order for all calls; what has none waits for nobody and may come first.
+    order by e.job ->> 'kind', e.job ->> 'key' nulls first, e.nth
+  loop
+    if v_item.nth = any (p_unpaid) then
+      v_answers[v_item.nth] := jsonb_build_object('outcome', 'insufficient', 'id', null, 'status', null);
+      continue;
+    end if;
+    v_answers[v_item.nth] := leasehold._enqueue(
+      leasehold._new_job(v_item.job ->> 'kind', coalesce(v_item.job -> 'payload', '{}'), v_item.job - array['kind', 'payload'],
+        v_item.defaults, v_item.nth::int, p_now),
+      v_item.job ->> 'on_conflict', v_item.job ->> 'once', (v_item.job ->> 'once_for_ms')::numeric::bigint, p_now, true);
+    if v_answers[v_item.nth] ? 'owed' then
+      v_owed := v_owed || (v_answers[v_item.nth] -> 'owed');
+      v_answers[v_item.nth] := v_answers[v_item.nth] - 'owed';
+    end if;
+  end loop;
+  if v_owed <> '[]' or p_jobs @? '$[*].cost ? (@ > 0)' then
+    v_answers := leasehold._hold_many(p_jobs, v_answers, v_owed, p_unpaid, p_now);
+  end if;
+  return to_jsonb(coalesce(v_answers, array[]::jsonb[]));
+end
+$$;
+
+-- The jobs of a bulk call that have neither a key nor a name, and in the places of the others what is
+-- written over later.
+create or replace function leasehold._enqueue_plain(p_jobs jsonb, p_now timestamptz)
+returns jsonb[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_ids uuid[];
   v_kinds text[];
   v_due timestamptz[];
-  v_answers jsonb[];
-  v_item record;
 begin
-  perform leasehold._lock_once(p_jobs, p_now);
   with plain as (
     insert into leasehold.jobs
     select n.* from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
@@ -26,25 +81,104 @@ begin
   perform leasehold._wake(w.kind, w.run_after, p_now) from unnest(v_kinds, v_due) w (kind, run_after);
   -- Ids rise in the order of the input, which is how an answer finds its place again. By position, not
   -- by a join: the planner takes the inserted rows for one, and looped 10,000 by 10,000 times (4 s).
-  -- What stands in the places of the other jobs is written over below.
-  select array_agg(jsonb_build_object('outcome', 'created', 'id', v_ids[e.n], 'status', 'queued') order by e.nth)
-  into v_answers
-  from (
-    select t.nth, count(*) filter (where t.job ->> 'key' is null and t.job ->> 'once' is null) over (order by t.nth) as n
-    from jsonb_array_elements(p_jobs) with ordinality t (job, nth)) e;
+  return (
+    select array_agg(jsonb_build_object('outcome', 'created', 'id', v_ids[e.n], 'status', 'queued') order by e.nth)
+    from (
+      select t.nth, count(*) filter (where t.job ->> 'key' is null and t.job ->> 'once' is null) over (order by t.nth) as n
+      from jsonb_array_elements(p_jobs) with ordinality t (job, nth)) e);
+end
+$$;
+
+-- The holds of a bulk call. All accounts are locked first, in the order of their names; from then on
+-- nothing is waited for. Decided in the order of the input; an account that can't pay for one job may
+-- still pay for a cheaper one behind it.
+create or replace function leasehold._hold_many(
+  p_jobs jsonb, p_answers jsonb[], p_owed jsonb, p_unpaid int[], p_now timestamptz)
+returns jsonb[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_answers jsonb[] := p_answers;
+  v_accounts constant text[] := array(
+    select distinct e.job ->> 'account' from jsonb_array_elements(p_jobs) e (job)
+    where (e.job ->> 'cost')::numeric > 0 order by 1);
+  v_left bigint[];
+  v_unpaid int[] := p_unpaid;
+  v_kept_out text[] := '{}';  -- keys, and ids of first jobs of a name, of jobs that can't pay
+  v_again boolean := false;
+  v_item record;
+begin
+  perform leasehold._lock_accounts(v_accounts || array(select o.account from jsonb_to_recordset(p_owed) o (account text)));
+  perform leasehold._pay(p_owed);
+  v_left := array(
+    select coalesce(a.available, 0) from unnest(v_accounts) with ordinality n (account, nth)
+    left join leasehold.accounts a on a.account = n.account order by n.nth);
   for v_item in
-    select e.job, e.nth, k as defaults from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
-    left join leasehold.kinds k on k.kind = e.job ->> 'kind'
-    where e.job ->> 'key' is not null or e.job ->> 'once' is not null
-    -- Keys in one order for all calls; what has none waits for nobody and may come first.
-    order by e.job ->> 'kind', e.job ->> 'key' nulls first, e.nth
+    select e.nth, a.nth as place, (e.job ->> 'cost')::numeric::bigint as cost,
+      p_answers[e.nth] ->> 'outcome' as outcome, p_answers[e.nth] ->> 'id' as id,
+      (e.job ->> 'kind') || e'\x01' || (e.job ->> 'key') as key, e.job ->> 'key' is not null or e.job ->> 'once' is not null as named
+    from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
+    left join unnest(v_accounts) with ordinality a (account, nth) on a.account = e.job ->> 'account'
+    where p_answers[e.nth] ->> 'outcome' <> 'created' or (e.job ->> 'cost')::numeric > 0
+    order by e.nth
   loop
-    v_answers[v_item.nth] := leasehold._enqueue(
-      leasehold._new_job(v_item.job ->> 'kind', coalesce(v_item.job -> 'payload', '{}'), v_item.job - array['kind', 'payload'],
-        v_item.defaults, v_item.nth::int, p_now),
-      v_item.job ->> 'on_conflict', v_item.job ->> 'once', (v_item.job ->> 'once_for_ms')::numeric::bigint, p_now);
+    if v_item.outcome <> 'created' and not (v_item.outcome = 'conflict' and v_item.key = any (v_kept_out)
+      or v_item.outcome = 'duplicate' and v_item.id = any (v_kept_out))
+    then
+      continue;
+    elsif coalesce(v_item.cost, 0) <= coalesce(v_left[v_item.place], 0) then
+      if v_item.place is not null then
+        v_left[v_item.place] := v_left[v_item.place] - coalesce(v_item.cost, 0);
+      end if;
+      if v_item.outcome <> 'created' then
+        v_again := true;
+        -- It has the key, or the name, from here on.
+        v_kept_out := array_remove(v_kept_out, case v_item.outcome when 'conflict' then v_item.key else v_item.id end);
+      end if;
+      continue;
+    end if;
+    v_answers[v_item.nth] := jsonb_build_object('outcome', 'insufficient', 'id', null, 'status', null);
+    if v_item.named then
+      v_unpaid := v_unpaid || v_item.nth::int;
+      v_kept_out := v_kept_out || array_remove(array[v_item.key, v_item.id], null);
+    end if;
   end loop;
-  return to_jsonb(coalesce(v_answers, array[]::jsonb[]));
+  -- A job with another key may have met the name's first job before that was known to be unpaid.
+  if v_again or exists (
+    select from unnest(v_answers) a (answer) where a.answer ->> 'outcome' = 'duplicate' and a.answer ->> 'id' = any (v_kept_out))
+  then
+    raise exception using errcode = 'LH901', detail = v_unpaid::text;
+  end if;
+  perform leasehold._hold_paid(p_jobs, p_answers, v_answers, p_now);
+  return v_answers;
+end
+$$;
+
+-- Writes the holds of the jobs that are created still, and takes out those that are not. The accounts
+-- are locked.
+create or replace function leasehold._hold_paid(p_jobs jsonb, p_before jsonb[], p_answers jsonb[], p_now timestamptz)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_gone constant uuid[] := array(
+    select (p_before[n] ->> 'id')::uuid from generate_subscripts(p_answers, 1) n
+    where p_answers[n] ->> 'outcome' = 'insufficient' and p_before[n] ->> 'outcome' = 'created');
+begin
+  delete from leasehold.once o where o.job_id = any (v_gone) and (o.kind, o.owner, o.once) in (
+    select e.job ->> 'kind', coalesce(e.job ->> 'owner', ''), e.job ->> 'once' from jsonb_array_elements(p_jobs) e (job));
+  delete from leasehold.jobs j where j.id = any (v_gone);
+  with paid as materialized (
+    select (p_answers[e.nth] ->> 'id')::uuid as job_id, e.job ->> 'account' as account, (e.job ->> 'cost')::numeric::bigint as amount
+    from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
+    where (e.job ->> 'cost')::numeric > 0 and p_answers[e.nth] ->> 'outcome' = 'created'
+    order by e.nth),
+  hold as (
+    insert into leasehold.holds (job_id, run, account, amount, created_at)
+    select p.job_id, 1, p.account, p.amount, p_now from paid p
+    returning id, job_id, account, amount),
+  entry as (
+    insert into leasehold.entries (at, account, kind, available_delta, held_delta, hold, job_id)
+    select p_now, h.account, 'hold', -h.amount, h.amount, h.id, h.job_id from hold h)
+  update leasehold.accounts a set available = a.available - t.amount
+  from (select p.account, sum(p.amount)::bigint as amount from paid p group by p.account) t
+  where a.account = t.account;
 end
 $$;
 

@@ -1,8 +1,9 @@
 -- Enqueueing a row, and what to do when its key or its name under `once` is taken.
 
--- Puts one job into the queue, or says who is in its way. Locks once, then jobs.
+-- Puts one job into the queue, or says who is in its way. Locks once, then jobs, then accounts. p_owes,
+-- for one of many: takes no hold yet, and answers what an orphan is owed as `owed`.
 create or replace function leasehold._enqueue(
-  p_job leasehold.jobs, p_on_conflict text, p_once text, p_once_for_ms bigint, p_now timestamptz)
+  p_job leasehold.jobs, p_on_conflict text, p_once text, p_once_for_ms bigint, p_now timestamptz, p_owes boolean = false)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_owner constant text := coalesce(p_job.owner, '');
@@ -10,14 +11,14 @@ declare
   v_answer jsonb;
 begin
   if p_once is null then
-    return leasehold._enqueue_key(p_job, p_on_conflict, p_now);
+    return leasehold._enqueue_key(p_job, p_on_conflict, p_now, p_owes);
   end if;
   v_first := leasehold._once(p_job.kind, v_owner, p_once, p_now);
   if v_first is not null then
     return jsonb_build_object('outcome', 'duplicate', 'id', v_first,
       'status', (select j.status from leasehold.jobs j where j.id = v_first));
   end if;
-  v_answer := leasehold._enqueue_key(p_job, p_on_conflict, p_now);
+  v_answer := leasehold._enqueue_key(p_job, p_on_conflict, p_now, p_owes);
   if v_answer ->> 'outcome' in ('created', 'replaced', 'rerun') then
     update leasehold.once o
     set job_id = (v_answer ->> 'id')::uuid,
@@ -59,23 +60,24 @@ $$;
 -- One unfinished job per kind and key. ON CONFLICT waits for a rival that has not committed; its
 -- holder is read in a statement of its own, which sees what was committed meanwhile. A holder that
 -- anyone may reap is reaped first, so an orphan never locks its user out.
-create or replace function leasehold._enqueue_key(p_job leasehold.jobs, p_on_conflict text, p_now timestamptz)
+create or replace function leasehold._enqueue_key(
+  p_job leasehold.jobs, p_on_conflict text, p_now timestamptz, p_owes boolean)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_holder leasehold.jobs;
+  v_owed jsonb := '[]';
   v_answer jsonb;
 begin
   for v_try in 1..10 loop
     insert into leasehold.jobs select p_job.*
     on conflict (kind, key) where key is not null and status in ('queued', 'running') do nothing;
     if found then
-      perform leasehold._wake(p_job.kind, p_job.run_after, p_now);
-      return jsonb_build_object('outcome', 'created', 'id', p_job.id, 'status', 'queued');
+      return leasehold._entered(p_job, v_owed, p_now, p_owes);
     end if;
     select j.* into v_holder from leasehold.jobs j
     where j.kind = p_job.kind and j.key = p_job.key and j.status in ('queued', 'running');
     if found and leasehold._expired(v_holder, p_now) then
-      perform leasehold._reap(array[v_holder.id], p_now);
+      v_owed := v_owed || leasehold._clear_orphan(p_job, v_holder, p_now, p_owes);
       select j.* into v_holder from leasehold.jobs j where j.id = v_holder.id and j.status in ('queued', 'running');
     end if;
     if found then
@@ -83,13 +85,42 @@ begin
       v_answer := leasehold._meet_holder(p_job, v_holder,
         case when leasehold._expired(v_holder, p_now) then 'conflict' else p_on_conflict end, p_now);
       if v_answer is not null then
-        return v_answer;
+        return case when v_owed = '[]' then v_answer else v_answer || jsonb_build_object('owed', v_owed) end;
       end if;
     end if;
   end loop;
   raise exception using errcode = 'LH005',
     message = format('kind %s, key %s: ten tries met a holder that was gone each time', quote_literal(p_job.kind), quote_literal(p_job.key)),
     hint = 'Try again; if it lasts, something enqueues and ends this key in a loop.';
+end
+$$;
+
+-- The job is in the queue: takes what it costs, or takes the job out again.
+create or replace function leasehold._entered(p_job leasehold.jobs, p_owed jsonb, p_now timestamptz, p_owes boolean)
+returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_answer constant jsonb := jsonb_build_object('outcome', 'created', 'id', p_job.id, 'status', 'queued');
+begin
+  if p_job.cost is not null and not p_owes and not leasehold._hold(p_job, p_now) then
+    delete from leasehold.jobs j where j.id = p_job.id;
+    return jsonb_build_object('outcome', 'insufficient', 'id', null, 'status', null);
+  end if;
+  perform leasehold._wake(p_job.kind, p_job.run_after, p_now);
+  return case when p_owed = '[]' then v_answer else v_answer || jsonb_build_object('owed', p_owed) end;
+end
+$$;
+
+-- Reaps the orphan that holds the key, and answers what its account is owed. A single enqueue waits
+-- for no account of another name here: it leaves the orphan.
+create or replace function leasehold._clear_orphan(
+  p_job leasehold.jobs, p_holder leasehold.jobs, p_now timestamptz, p_owes boolean)
+returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if not p_owes then
+    perform leasehold._clear_key(p_job, p_holder, p_now);
+    return '[]';
+  end if;
+  return coalesce((select r.owed from leasehold._reap(array[p_holder.id], p_now, true) r), '[]');
 end
 $$;
 
@@ -100,10 +131,11 @@ create or replace function leasehold._meet_holder(
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_ours constant boolean := p_holder.owner is not distinct from p_job.owner;
+  v_free constant boolean := v_ours and p_holder.cost is null and not p_holder.external;
 begin
-  if v_ours and p_on_conflict in ('replace', 'rerun') and p_holder.status = 'queued' then
+  if v_free and p_on_conflict in ('replace', 'rerun') and p_holder.status = 'queued' then
     return leasehold._replace(p_job, p_holder.id, p_now);
-  elsif v_ours and p_on_conflict = 'rerun' and p_holder.cancel_requested_at is null then
+  elsif v_free and p_on_conflict = 'rerun' and p_holder.cancel_requested_at is null then
     update leasehold.jobs j set rerun = p_job.payload, run_after = p_job.run_after
     where j.id = p_holder.id and j.status || '' = 'running' and j.cancel_requested_at is null;
     return case when found then jsonb_build_object('outcome', 'rerun', 'id', p_holder.id, 'status', 'running') end;

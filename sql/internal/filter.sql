@@ -1,4 +1,4 @@
--- Filters of list, retry_many and cancel_many, and what those do to one job.
+-- Filters of list, retry_many and cancel_many.
 
 -- Ids of the jobs that a filter names, newest first, at most one more than its limit (so that the
 -- caller knows whether there is a next page). Built as text: each combination gets its own plan.
@@ -51,89 +51,39 @@ begin
 end
 $$;
 
--- A finished job begins anew: generation, last error and history stay. It enters the unique index
--- of unfinished keys; another job that holds the key by then makes this a conflict, unless that
--- one is an orphan, which is reaped first.
-create or replace function leasehold._retry(p_id uuid, p_owner text, p_now timestamptz)
-returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  v_job leasehold.jobs;
-begin
-  select j.* into v_job from leasehold.jobs j
-  where j.id = p_id and (p_owner is null or j.owner = p_owner) for no key update;
-  if not found then
-    return jsonb_build_object('outcome', 'unknown', 'id', null, 'status', null);
-  elsif v_job.status not in ('failed', 'cancelled') then
-    return jsonb_build_object('outcome', 'wrong_status', 'id', p_id, 'status', v_job.status);
-  end if;
-  for v_try in 1..2 loop
-    begin
-      perform leasehold._restart(v_job, p_now);
-      return jsonb_build_object('outcome', 'retried', 'id', p_id, 'status', 'queued');
-    exception when unique_violation then
-      exit when not exists (
-        select from leasehold.jobs j, leasehold._reap(array[j.id], p_now) r
-        where j.kind = v_job.kind and j.key = v_job.key and j.status in ('queued', 'running') and r.status in ('failed', 'cancelled'));
-    end;
-  end loop;
-  return jsonb_build_object('outcome', 'conflict', 'id', p_id, 'status', v_job.status);
-end
-$$;
-
-create or replace function leasehold._restart(p_job leasehold.jobs, p_now timestamptz)
-returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  update leasehold.jobs j set
-    status = 'queued', attempts = 0, releases = 0, budget_releases = 0, run = j.run + 1,
-    run_after = p_now, start_by = leasehold._start_by(p_now, j.start_within_ms, p_now),
-    claimed_at = null, lease_until = null, timeout_at = null, started_at = null, finished_at = null,
-    cancel_requested_at = null, progress = null, result = null
-  where j.id = p_job.id;
-  perform leasehold._wake(p_job.kind, p_now, p_now);
-  perform leasehold._event(p_job.id, 'retried', p_job.generation, p_now,
-    p_detail => jsonb_build_object('from', p_job.status));
-end
-$$;
-
--- A queued job ends at once; a running one is asked to, and its next extend tells the worker.
-create or replace function leasehold._cancel(p_id uuid, p_owner text, p_now timestamptz)
-returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  v_job leasehold.jobs;
-begin
-  perform leasehold._reap(array(
-    select j.id from leasehold.jobs j where j.id = p_id and (p_owner is null or j.owner = p_owner)), p_now);
-  select j.* into v_job from leasehold.jobs j
-  where j.id = p_id and (p_owner is null or j.owner = p_owner) for no key update;
-  if not found then
-    return jsonb_build_object('outcome', 'unknown', 'status', null);
-  elsif v_job.status = 'queued' then
-    perform leasehold._move(v_job, 'cancelled', null, p_now);
-    perform leasehold._event(p_id, 'cancelled', v_job.generation, p_now);
-    return jsonb_build_object('outcome', 'cancelled', 'status', 'cancelled');
-  elsif v_job.status = 'running' then
-    if v_job.cancel_requested_at is null then
-      update leasehold.jobs j set cancel_requested_at = p_now where j.id = p_id;
-      perform leasehold._event(p_id, 'cancel_requested', v_job.generation, p_now);
-    end if;
-    return jsonb_build_object('outcome', 'requested', 'status', 'running');
-  end if;
-  return jsonb_build_object('outcome', 'finished', 'status', v_job.status);
-end
-$$;
-
--- The jobs that a bulk operation goes through, in the one order in which jobs are locked. Ids that the
--- filter names stay in whatever their status is: the caller is told of each.
+-- Ids of the jobs that a bulk operation goes through. Those that the filter names stay in whatever their
+-- status is: the caller is told of each.
 create or replace function leasehold._bulk_ids(p_filter jsonb, p_statuses text[])
-returns setof uuid language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+returns uuid[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   v_default constant int := case when p_filter ? 'ids' then 10000 else 1000 end;
   v_limit constant int := leasehold._filter_limit(p_filter, v_default);
   v_ids constant uuid[] := leasehold._matching(p_filter, case when p_filter ? 'ids' then null else p_statuses end, v_default);
 begin
-  return query
-    select j.id from leasehold.jobs j where j.id = any (v_ids[:v_limit]) order by j.kind, j.key, j.id;
+  return v_ids[:v_limit];
 end
+$$;
+
+-- Locks these jobs in the one order in which jobs are locked, and answers them in it. Jobs that settle
+-- others come last, behind those.
+create or replace function leasehold._lock_bulk(p_ids uuid[])
+returns leasehold.jobs[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  perform from leasehold.jobs j
+  where j.id = any (p_ids || array(
+    select leasehold._subject(l) from leasehold.jobs l where l.id = any (p_ids) and l.kind = 'leasehold.reconcile'))
+  order by j.kind = 'leasehold.reconcile', j.kind, j.key, j.id for no key update;
+  return array(
+    select j from leasehold.jobs j where j.id = any (p_ids)
+    order by j.kind = 'leasehold.reconcile', j.kind, j.key, j.id);
+end
+$$;
+
+-- Those of the ids that are gone: pruned or removed while we waited.
+create or replace function leasehold._vanished(p_ids uuid[], p_jobs leasehold.jobs[])
+returns jsonb language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'outcome', 'unknown')), '[]')
+  from unnest(p_ids) i (id) where i.id not in (select j.id from unnest(p_jobs) j)
 $$;
 
 -- Ids that a bulk operation was given and that no job of its filter has.

@@ -36,11 +36,17 @@ $$;
 -- while the job is running under its generation: the clock has no say. The expressions around
 -- status and generation keep any index but the primary key from tempting the planner.
 create or replace function leasehold._lock_claim(p_id uuid, p_generation int)
-returns leasehold.jobs language sql volatile set search_path = pg_catalog, pg_temp
+returns leasehold.jobs language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
-  select j from leasehold.jobs j
+declare
+  v_job leasehold.jobs;
+begin
+  perform leasehold._lock_subject(p_id);
+  select j.* into v_job from leasehold.jobs j
   where j.id = p_id and j.generation + 0 = p_generation and j.status || '' = 'running'
-  for no key update
+  for no key update;
+  return v_job;
+end
 $$;
 
 -- Locks the jobs of those claims {id, generation} that are valid, without waiting for whoever holds a
@@ -61,14 +67,17 @@ $$;
 -- p_job is the row with what the outcome changed (attempts, releases, error, result); p_to says
 -- what the outcome asks for: completed, failed, cancelled, or queued at p_run_after. A requested
 -- cancel turns all but completed into cancelled; a pending rerun turns what is left into queued.
+-- What the job holds is captured or given back here, so that status and money never disagree;
+-- p_owes leaves the account itself to _pay.
 create or replace function leasehold._move(
-  p_job leasehold.jobs, p_to text, p_run_after timestamptz, p_now timestamptz)
+  p_job leasehold.jobs, p_to text, p_run_after timestamptz, p_now timestamptz, p_owes boolean = false)
 returns text language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_cancel constant boolean := p_job.cancel_requested_at is not null;
   v_to text := case when v_cancel and p_to <> 'completed' then 'cancelled' else p_to end;
   v_start_by constant timestamptz := leasehold._start_by(p_run_after, p_job.start_within_ms, p_now);
+  v_money constant text := leasehold._money_at(p_job, v_to);
 begin
   if p_job.rerun is not null and not v_cancel then
     return leasehold._rerun(p_job, p_to, p_run_after, p_now);
@@ -82,7 +91,9 @@ begin
     last_error_code = p_job.last_error_code,
     last_error_message = p_job.last_error_message,
     lease_until = null,
-    timeout_at = case when v_to = 'queued' then null else j.timeout_at end,
+    timeout_at = case when v_to = 'queued' then null else greatest(j.timeout_at, j.settle_after) end,
+    settle_after = case when j.external then greatest(j.timeout_at, j.settle_after) end,
+    money = v_money,
     run_after = case when v_to = 'queued' then p_run_after else j.run_after end,
     start_by = case when v_to = 'queued' then v_start_by else j.start_by end,
     finished_at = case when v_to = 'queued' then null else p_now end,
@@ -90,8 +101,34 @@ begin
   where j.id = p_job.id;
   if v_to = 'queued' then
     perform leasehold._wake(p_job.kind, p_run_after, p_now);
+  elsif v_money is distinct from p_job.money then
+    perform leasehold._end_money(p_job, v_money, p_owes, p_now);
+  elsif p_job.kind = 'leasehold.reconcile' and v_to <> 'completed' then
+    perform leasehold._settle(p_job, 'unknown', p_now);
   end if;
   return v_to;
+end
+$$;
+
+-- What a job's money becomes as the job goes to this status.
+create or replace function leasehold._money_at(p_job leasehold.jobs, p_to text)
+returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select case
+    when p_job.money = 'held' and p_to = 'completed' then 'captured'
+    when p_job.money = 'held' and p_to in ('failed', 'cancelled') then 'given_back'
+    when p_job.external and p_to in ('failed', 'cancelled') then 'checking'
+    else p_job.money end
+$$;
+
+-- Carries out what the money of a job that has just ended became.
+create or replace function leasehold._end_money(p_job leasehold.jobs, p_money text, p_owes boolean, p_now timestamptz)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_money = 'checking' then
+    perform leasehold._reconcile(p_job, p_now);
+  else
+    perform leasehold._end_hold(p_job, p_money, p_owes, p_now);
+  end if;
 end
 $$;
 
@@ -149,7 +186,8 @@ returns text language sql stable set search_path = pg_catalog, pg_temp as $$
   select case
     when p_job.status = 'running' and p_job.cancel_requested_at is not null then 'cancelling'
     when p_job.status = 'queued' and p_job.started_at is not null then 'retrying'
-    else p_job.status end
+    when p_job.finished_at is null or p_job.money is null then p_job.status
+    else p_job.status || '_' || p_job.money end
 $$;
 
 -- A job as list shows it.
@@ -161,6 +199,7 @@ returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
     'generation', p_job.generation, 'releases', p_job.releases, 'run', p_job.run, 'worker', p_job.worker,
     'error_code', p_job.last_error_code, 'error_message', p_job.last_error_message,
     'cancel_requested', p_job.cancel_requested_at is not null,
+    'money', p_job.money, 'cost', p_job.cost, 'account', p_job.account, 'external', p_job.external,
     'run_after', leasehold._iso(p_job.run_after), 'start_by', leasehold._iso(p_job.start_by),
     'lease_until', leasehold._iso(p_job.lease_until), 'timeout_at', leasehold._iso(p_job.timeout_at),
     'created_at', leasehold._iso(p_job.created_at), 'started_at', leasehold._iso(p_job.started_at),

@@ -7,6 +7,9 @@ declare
   v_job leasehold.jobs := p_job;
   v_bytes constant int := octet_length(p_result::text);
 begin
+  if p_job.kind = 'leasehold.reconcile' then
+    return leasehold._complete_look(p_job, p_result, p_now);
+  end if;
   v_job.budget_releases := 0;
   v_job.result := p_result;
   -- The work is done and paid: a result that can't be kept must not undo that.
@@ -58,7 +61,10 @@ declare
   v_list int[];
 begin
   select k.backoff_ms into v_list from leasehold.kinds k where k.kind = p_kind;
-  v_list := coalesce(v_list, array[60000, 300000, 900000, 3600000]);
+  v_list := coalesce(v_list, case p_kind
+    -- A look at a ledger: somebody waits for the first ones; ten attempts take a day and a half.
+    when 'leasehold.reconcile' then array[5000, 30000, 60000, 300000, 900000, 3600000, 10800000, 28800000, 86400000]
+    else array[60000, 300000, 900000, 3600000] end);
   return ceil(v_list[least(greatest(p_attempt, 1), cardinality(v_list))] * (1 + random() * 0.05));
 end
 $$;
@@ -83,6 +89,9 @@ begin
   if v_job.releases >= 10 and leasehold._only_releases(p_job.id, 10) then
     perform leasehold._event(p_job.id, 'released_ten_times', p_job.generation, p_now, v_code,
       'ten releases in a row: the job costs slots and gets nowhere');
+    perform leasehold._alert('warning', 'RELEASED_TEN_TIMES', p_job.id,
+      'ten releases in a row: the job costs slots and gets nowhere',
+      jsonb_strip_nulls(jsonb_build_object('kind', p_job.kind, 'error_code', v_code)), p_now);
   end if;
   return v_status;
 end
@@ -110,14 +119,20 @@ returns boolean language sql stable set search_path = pg_catalog, pg_temp as $$
       where e.job_id = j.id and e.generation = p_generation and e.event = 'rerun' and e.detail ->> 'after' = 'completed')))
 $$;
 
--- One outcome of finish_many that is not a straight completion; its claim is valid and locked.
+-- One outcome of finish_many that is not a straight completion; its claim is valid and locked. Null
+-- where it would have to wait for an account, or for the job that it settles.
 create or replace function leasehold._finish(p_outcome jsonb, p_now timestamptz)
-returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+returns text language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
-  v_job constant leasehold.jobs := leasehold._lock_claim((p_outcome ->> 'id')::uuid, (p_outcome ->> 'generation')::int);
+  v_job leasehold.jobs;
   v_retry_after_ms constant bigint := p_outcome ->> 'retry_after_ms';
   v_error constant jsonb := nullif(p_outcome -> 'error', 'null');
 begin
+  select j.* into v_job from leasehold.jobs j where j.id = (p_outcome ->> 'id')::uuid;
+  if not leasehold._money_free(v_job, p_outcome ->> 'action', (p_outcome ->> 'permanent')::boolean) then
+    return null;
+  end if;
   case p_outcome ->> 'action'
     when 'fail' then
       return leasehold._fail(v_job, v_error, coalesce((p_outcome ->> 'permanent')::boolean, false), v_retry_after_ms, p_now);
@@ -133,15 +148,31 @@ begin
 end
 $$;
 
+-- Locks what the money of an outcome needs beside the job, without waiting; false where it can't.
+create or replace function leasehold._money_free(p_job leasehold.jobs, p_action text, p_permanent boolean)
+returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_ends constant boolean := p_action <> 'complete' and (p_job.cancel_requested_at is not null
+    or (p_action = 'fail' and (coalesce(p_permanent, false) or p_job.attempts >= p_job.max_attempts)));
+begin
+  if p_job.kind = 'leasehold.reconcile' then
+    return leasehold._try_subject(p_job);
+  elsif p_job.money = 'held' and v_ends then
+    return leasehold._try_account(p_job.account);
+  end if;
+  return true;
+end
+$$;
+
 -- The outcomes that found no valid claim to lock: done before, held by another transaction, or
 -- refused, which leaves a trace.
-create or replace function leasehold._not_locked(p_outcomes jsonb, p_done jsonb, p_now timestamptz)
+create or replace function leasehold._not_locked(p_outcomes jsonb, p_done jsonb, p_busy jsonb, p_now timestamptz)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_done jsonb := p_done;
   v_refused jsonb := '[]';
-  v_busy jsonb := '[]';
+  v_busy jsonb := p_busy;
   v_outcome jsonb;
   v_id uuid;
   v_generation int;

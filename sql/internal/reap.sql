@@ -1,9 +1,10 @@
 -- Reaping: ending or requeueing jobs whose lease or start_by ran out.
 
 -- Ends or requeues those of the given jobs that are past their lease or start_by, and answers what
--- became of each. Waits for nobody: a locked row is skipped, since whoever holds it is alive.
-create or replace function leasehold._reap(p_ids uuid[], p_now timestamptz)
-returns table (id uuid, status text) language plpgsql set search_path = pg_catalog, pg_temp
+-- became of each. Waits for nobody: a locked row is skipped, since whoever holds it is alive, and so is
+-- a job whose account, or whose subject, is locked. p_owes leaves the accounts to _pay.
+create or replace function leasehold._reap(p_ids uuid[], p_now timestamptz, p_owes boolean = false)
+returns table (id uuid, status text, owed jsonb) language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_job leasehold.jobs;
@@ -21,11 +22,14 @@ begin
       when v_job.timeout_at <= p_now then 'TIMEOUT'
       else 'LEASE_EXPIRED' end;
     v_to := case when v_job.status = 'running' and v_job.attempts < v_job.max_attempts then 'queued' else 'failed' end;
+    continue when (not p_owes or v_job.kind = 'leasehold.reconcile')
+      and not leasehold._money_free(v_job, 'fail', v_to = 'failed');
     v_job.budget_releases := 0;
     v_job.last_error_code := v_code;
     v_job.last_error_message := leasehold._reap_message(v_code);
     id := v_job.id;
-    status := leasehold._move(v_job, v_to, v_job.run_after, p_now);
+    status := leasehold._move(v_job, v_to, v_job.run_after, p_now, p_owes);
+    owed := leasehold._owed(v_job, status);
     perform leasehold._event(v_job.id, 'reaped', v_job.generation, p_now, v_code, v_job.last_error_message,
       jsonb_strip_nulls(jsonb_build_object('attempt', v_job.attempts, 'to', status, 'worker', v_job.worker,
         'lease_until', leasehold._iso(v_job.lease_until))));

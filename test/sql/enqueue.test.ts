@@ -39,6 +39,11 @@ describe.each(backends)("enqueue on %s", (backend) => {
     cancel_requested_at: null,
     rerun: null,
     run: 1,
+    money: null,
+    cost: null,
+    account: null,
+    external: false,
+    settle_after: null,
   };
 
   test("creates a job with a kind alone", async () => {

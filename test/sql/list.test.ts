@@ -24,6 +24,7 @@ describe.each(backends)("list on %s", (backend) => {
           ...{ id, kind: "k", key: "a", owner: "ann", status: "queued", priority: 2, attempts: 1 },
           ...{ max_attempts: 5, generation: 1, releases: 0, run: 1, worker: "w" },
           ...{ error_code: "X", error_message: "m", cancel_requested: false },
+          ...{ money: null, cost: null, account: null, external: false },
           run_after: expect.stringMatching(iso),
           start_by: expect.stringMatching(iso),
           lease_until: null,

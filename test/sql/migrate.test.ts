@@ -99,11 +99,21 @@ describe.each(backends)("migrate on %s", (backend) => {
     const { migrations: _, ...fresh } = await describeSchema(db);
     // What each migration since has made is taken away again.
     await db.query("drop table leasehold.steps, leasehold.workers cascade");
+    await db.query(
+      "drop table leasehold.cache, leasehold.accounts, leasehold.holds, leasehold.entries, leasehold.alerts cascade",
+    );
+    await db.query(
+      `alter table leasehold.jobs drop column money cascade, drop column cost cascade,
+         drop column account, drop column external, drop column settle_after`,
+    );
+    await db.query("delete from leasehold.ticks where name = 'leasehold.reap'");
     await db.query("delete from leasehold.migrations where version > 1");
     expect(await migrate(db.database)).toMatchObject({ changed: true, version: schemaVersion });
     const { migrations, ...upgraded } = await describeSchema(db);
     expect(upgraded).toEqual(fresh);
     expect(migrations).toHaveLength(schemaVersion);
+    const ticks = await db.query("select name from leasehold.ticks order by name");
+    expect(ticks).toEqual([{ name: "leasehold.prune" }, { name: "leasehold.reap" }]);
   });
 
   test("does not touch a schema that holds something else", async () => {

@@ -14,6 +14,8 @@ export async function tour({ call, rows }: Pick<Calls, "call" | "rows">): Promis
   await defineAndEnqueue(calls);
   await beat(calls);
   await work(calls);
+  await cache(calls);
+  await money(calls);
   await operate(calls);
   return names;
 }
@@ -93,6 +95,38 @@ const work: Tour = async ({ call, rows }) => {
   expect(await call("finish_many", outcomes)).toEqual({
     ...{ done: [{ id: b?.id, status: "failed" }], refused: [], busy: [] },
   });
+};
+
+const cache: Tour = async ({ call }) => {
+  const { token } = await call("cache_begin", "c", 60_000);
+  expect(await call("cache_begin", "c", 60_000)).toMatchObject({ state: "wait" });
+  expect(await call("cache_put", "c", token, '{"v": 1}', 60_000)).toBe(true);
+  expect(await call("cache_begin", "c", 1)).toMatchObject({ state: "hit", value: { v: 1 } });
+  expect(await call("cache_drop", "c", token)).toBe(false);
+  expect(await call("cache_drop", "c")).toBe(true);
+};
+
+const money: Tour = async ({ call, rows }) => {
+  expect(await call("grant_credits", "ann", 5, "r")).toMatchObject({ outcome: "granted" });
+  const paid = await call("enqueue", "paid", "{}", { cost: 2, account: "ann" });
+  expect(await call("credits", "ann")).toEqual({ account: "ann", available: 3, held: 2 });
+  await rows("claim_job", paid.id);
+  expect(await call("complete", paid.id, 1)).toBe(true);
+  expect(await call("refund", paid.id, 2, "r")).toEqual({ outcome: "refunded", available: 5 });
+  const { entries } = await call("entries", "ann");
+  expect(entries).toMatchObject([{ kind: "refund" }, { kind: "capture" }, { kind: "hold" }, {}]);
+  expect(await call("verify_credits")).toEqual({ ok: true, violations: [] });
+  const external = await call("enqueue", "paid", "{}", { external: true });
+  await call("cancel", external.id);
+  const [look] = await rows("claim", ["leasehold.reconcile"]);
+  const gone = { code: "GONE", message: "the ledger is gone" };
+  expect(await call("fail", look?.id, 1, gone, true)).toBe("failed");
+  expect(await call("status", external.id)).toMatchObject({ money: "unknown" });
+  expect(await call("alerts")).toMatchObject({ alerts: [{ code: "MONEY_UNKNOWN" }], next: null });
+  const [alert] = await call("claim_alerts");
+  expect(alert).toMatchObject({ severity: "critical", job_id: external.id });
+  expect(await call("finish_alerts", [alert.id])).toBe(1);
+  for (const id of [paid.id, external.id, look?.id]) await call("remove", id);
 };
 
 const operate: Tour = async ({ call }) => {
