@@ -35,3 +35,12 @@ export async function claimOne(
   })) as ClaimedJob[];
   return rows[0];
 }
+
+/** One named job, claimed; undefined where it is not to be had. The lease is the kind's own. */
+export async function claimJob(
+  database: Database,
+  { id, worker, timeoutMs }: Pick<ClaimOptions, "worker" | "timeoutMs"> & { readonly id: string },
+): Promise<ClaimedJob | undefined> {
+  const args = { p_id: id, p_worker: worker, p_timeout_ms: timeoutMs };
+  return ((await database.call("claim_job", args)) as ClaimedJob[])[0];
+}

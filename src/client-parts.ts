@@ -1,11 +1,15 @@
+import type { Alerts } from "./alerts.ts";
 import type { Database } from "./database.ts";
 import type { Handled } from "./define.ts";
 import { leaseholdError } from "./errors.ts";
 import type { Events } from "./events.ts";
+import type { Housekeeping } from "./housekeeping.ts";
 import { inTime } from "./in-time.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
 import { LeaseWheel } from "./lease-wheel.ts";
 import type { Logger } from "./logger.ts";
+import { reconcileHandler } from "./reconcile.ts";
+import type { Sweeps } from "./sweep.ts";
 
 /** What the ways to run jobs share of a client. */
 export interface ClientParts {
@@ -14,10 +18,19 @@ export interface ClientParts {
   readonly leases: LeaseWheel;
   readonly events: Events<LeaseholdEvents>;
   readonly log: Logger;
+  /** Hands alerts to the client's hook. */
+  readonly alerts: Alerts;
+  /** What traffic starts in passing; housekeeping is a part of it. */
+  readonly sweeps: Sweeps;
+  readonly housekeeping: Housekeeping;
   /** The handler of a kind. Throws LH105. */
   handlerOf(kind: string): Handled;
-  /** The kinds that have a handler. */
+  /** The kinds that have a handler: one list for ever, that `replaceHandlers` changes in place. */
   readonly kinds: readonly string[];
+  /** What was given as `handlers`. */
+  handlers(): readonly Handled[];
+  /** Other handlers from now on; what a kind that is gone has in hand or claimed goes on with its old. */
+  replaceHandlers(handlers: readonly Handled[]): void;
   /** Tells the database the defaults of these kinds, once. */
   defineKinds(): Promise<void>;
 }
@@ -30,15 +43,29 @@ const defineWithinMs = 30_000;
 /** Makes the lookup of handlers and the once-only definition of their kinds. */
 export function handlerParts(
   database: Database,
-  handlers: readonly Handled[],
-): Pick<ClientParts, "leases" | "handlerOf" | "kinds" | "defineKinds"> {
-  const byKind = new Map(handlers.map((handled) => [handled.definition.kind, handled]));
+  given: readonly Handled[],
+): Pick<
+  ClientParts,
+  "leases" | "kinds" | "handlers" | "replaceHandlers" | "handlerOf" | "defineKinds"
+> {
+  const byKind = new Map<string, Handled>();
+  const kinds: string[] = [];
+  let handlers = given;
   let defined: Promise<unknown> | undefined;
-  return {
+  const parts = {
     // A renewal that hangs must not keep an attempt from its end.
     leases: new LeaseWheel((name, args) => inTime(database.call(name, args), extendWithinMs)),
-    kinds: [...byKind.keys()],
-    handlerOf(kind) {
+    kinds,
+    handlers: () => handlers,
+    replaceHandlers(replacing: readonly Handled[]) {
+      handlers = replacing;
+      defined = undefined;
+      const looks = reconcileHandler(handlers);
+      const all = looks === undefined ? handlers : [...handlers, looks];
+      for (const handled of all) byKind.set(handled.definition.kind, handled);
+      kinds.splice(0, kinds.length, ...all.map((handled) => handled.definition.kind));
+    },
+    handlerOf(kind: string) {
       const handled = byKind.get(kind);
       if (handled === undefined) throw noHandler(kind);
       return handled;
@@ -51,6 +78,8 @@ export function handlerParts(
       });
     },
   };
+  parts.replaceHandlers(given);
+  return parts;
 }
 
 async function defineKind(database: Database, { definition }: Handled): Promise<void> {

@@ -1,8 +1,11 @@
 import { leaseholdError } from "./errors.ts";
 import { type FullDatabase, lazyDatabase } from "./lazy-database.ts";
 
-/** Where the embedded database lives, seen from the working directory. */
+/** What belongs to the embedded database, seen from the working directory. */
 const embeddedFolder = ".leasehold";
+
+/** Its data, in a folder of their own beside their lock. */
+export const embeddedData = `${embeddedFolder}/pgdata`;
 
 export interface DefaultDatabaseOptions {
   /** The schema that holds leasehold's functions, "leasehold" by default. */
@@ -56,8 +59,8 @@ async function openServer(
 
 async function openEmbedded(schema: string): Promise<FullDatabase> {
   const { pglite } = await import("./pglite/index.ts");
-  await makeFolder();
-  const database = pglite(`${embeddedFolder}/pgdata`, { schema });
+  await makeEmbeddedFolder();
+  const database = pglite(embeddedData, { schema });
   try {
     const { migrate } = await import("./schema/index.ts");
     await migrate(database);
@@ -68,8 +71,11 @@ async function openEmbedded(schema: string): Promise<FullDatabase> {
   }
 }
 
-/** With a .gitignore: nobody thinks of it in time, and the data is not to be committed. */
-async function makeFolder(): Promise<void> {
+/**
+ * Makes the folder around `embeddedData`, with a .gitignore: nobody thinks of it in time, and the
+ * data is not to be committed. Rejects with LH101 where it can't be made.
+ */
+export async function makeEmbeddedFolder(): Promise<void> {
   const { mkdir, writeFile } = await import("node:fs/promises");
   try {
     await mkdir(embeddedFolder, { recursive: true });

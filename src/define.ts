@@ -145,6 +145,11 @@ export function defineJob<Schema extends PayloadSchema = undefined>(
   };
 }
 
+/** The definition of a kind of the library's own. */
+export function ownDefinition(kind: `leasehold.${string}`): JobDefinition<undefined> {
+  return { ...defineJob("own"), kind };
+}
+
 /** -32768 to 32767. Throws LH002. */
 export function priorityNumber(value: unknown): number {
   return integer("priority", value, { min: -32_768, max: 32_767 });

@@ -1,20 +1,46 @@
 import type { ClientParts } from "./client-parts.ts";
+import { LeaseholdError } from "./errors.ts";
+import type { FunctionName } from "./functions.ts";
+import type { Chore, Sweeps } from "./sweep.ts";
 
-/** How often finished jobs that are past their kind's `retain` are deleted, at the most. */
-const pruneEveryMs = 60_000;
+/** How often each is done in the whole system, at the most. */
+const everyMs = { prune: 60_000, reap: 10_000 } as const;
 
 /**
- * Deletes what is past its time, in the wake of other work and at most once a minute in the whole
- * system, so that nothing needs a cron for it. A failure is told and does no harm.
+ * Deletes what is past its time and takes back what dead workers left, in the wake of other work, so
+ * that nothing needs a cron for it. A failure is told by the event `error` and does no harm.
  */
-export async function pruneNowAndThen({ database, events }: ClientParts): Promise<void> {
-  try {
-    const due = await database.call("every", {
-      p_name: "leasehold.prune",
-      p_interval_ms: pruneEveryMs,
+export class Housekeeping {
+  readonly #sweeps: Sweeps;
+  readonly #chores: readonly Chore[];
+
+  /** Where it is not `enabled`, somebody else does it, by a cron say. */
+  constructor(
+    { database, events, sweeps }: Pick<ClientParts, "database" | "events" | "sweeps">,
+    enabled: boolean,
+  ) {
+    const onError = (error: unknown) => {
+      // A transaction keeps the embedded database busy: the next in passing does it.
+      if (error instanceof LeaseholdError && error.code === "LH108") return;
+      events.emit("error", { error, during: "housekeeping" });
+    };
+    const chore = (name: keyof typeof everyMs): Chore => ({
+      name: `leasehold.${name}`,
+      everyMs: everyMs[name],
+      run: () => database.call(name satisfies FunctionName, {}),
+      onError,
     });
-    if (due) await database.call("prune", {});
-  } catch (error) {
-    events.emit("error", { error, during: "housekeeping" });
+    this.#sweeps = sweeps;
+    this.#chores = enabled ? [chore("prune"), chore("reap")] : [];
+  }
+
+  /** Starts what is due, as far as this process knows; for the traffic of requests. Never throws. */
+  nowAndThen(): void {
+    for (const chore of this.#chores) this.#sweeps.start(chore);
+  }
+
+  /** Asks what is due and does it; for who comes seldom and may be frozen afterwards. Never rejects. */
+  async now(): Promise<void> {
+    await Promise.all(this.#chores.map((chore) => this.#sweeps.startNow(chore)));
   }
 }

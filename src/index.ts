@@ -1,5 +1,16 @@
 export { type AbortCause, JobAbortedError } from "./abort.ts";
+export type { AlertsPage, LeaseholdAlert, OnAlert } from "./alerts.ts";
+export type { KeepAlive } from "./background.ts";
 export { classify, PermanentError, type Verdict } from "./classify.ts";
+export type {
+  Credits,
+  CreditsCheck,
+  EntriesPage,
+  Entry,
+  GrantAnswer,
+  PageOptions,
+  RefundAnswer,
+} from "./credits.ts";
 export type {
   Arguments,
   Database,
@@ -30,6 +41,7 @@ export {
   SchemaError,
 } from "./errors.ts";
 export type { FinishedJob } from "./finish.ts";
+export type { Load, LoadContext } from "./flight.ts";
 export type { FunctionName } from "./functions.ts";
 export type { Job } from "./job.ts";
 export type { EndEvent, JobEvent, LeaseholdEvents } from "./job-event.ts";
@@ -43,8 +55,9 @@ export { consoleLogger, type Logger, silentLogger } from "./logger.ts";
 export { type NoticeCode, type NoticeTexts, noticeCodes, noticeText } from "./notice.ts";
 export type { EnqueueAnswer, EnqueueItem, EnqueueOptions, JobStatus } from "./queue.ts";
 export type { LedgerAnswer, Settlement, SettlementContext } from "./settlement.ts";
-export type { KeepAlive, StartAnswer, StartOptions } from "./start.ts";
-export type { CancelAnswer, JobState, OwnerOptions, RetryAnswer } from "./status.ts";
+export type { CacheOptions, InvalidateOptions, SingleFlightOptions } from "./single-flight.ts";
+export type { StartAnswer, StartOptions } from "./start.ts";
+export type { CancelAnswer, JobMoney, JobState, OwnerOptions, RetryAnswer } from "./status.ts";
 export type {
   DrizzleTransaction,
   KnexTransaction,

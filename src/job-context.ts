@@ -38,6 +38,7 @@ export function createJobContext(options: JobContextOptions): JobContext {
   const steps = new Steps({ ...options, call: options.database.call.bind(options.database) });
 
   const methods = {
+    idempotencyKey: async () => `${claimed.id}:${await runOf(options)}`,
     extend: () => lease.extend(),
     progress: async (value: unknown) =>
       lease.extend(toJsonValue(value, { what: "progress" }) ?? {}),
@@ -128,6 +129,16 @@ async function inTransaction<T>(
     await lease.resume();
     throw error;
   }
+}
+
+/** Which run of the job this is: it does not change while the claim is valid. */
+async function runOf({ database, claimed }: JobContextOptions): Promise<number> {
+  const { jobs } = (await database.call("list", { p_filter: { ids: [claimed.id] } })) as {
+    jobs: readonly { readonly run: number }[];
+  };
+  const [job] = jobs;
+  if (job === undefined) throw leaseLost(claimed, "the job is gone");
+  return job.run;
 }
 
 function alreadyCompleted(id: string): Error {

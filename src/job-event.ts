@@ -34,7 +34,18 @@ export interface LeaseholdEvents {
   /** Something of ours failed that no caller waits for. */
   error: {
     readonly error: unknown;
-    readonly during: "claim" | "extend" | "record" | "beat" | "listen" | "housekeeping";
+    readonly during:
+      | "claim"
+      | "extend"
+      | "record"
+      | "beat"
+      | "listen"
+      | "housekeeping"
+      | "alert"
+      | "cache"
+      | "drain"
+      | "sweep"
+      | "request";
     readonly id?: string;
   };
 }

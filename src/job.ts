@@ -21,6 +21,13 @@ export interface Job<Payload = unknown> {
    */
   readonly signal: AbortSignal;
 
+  /**
+   * The key of this run for a ledger elsewhere, "id:run": the same for each of its attempts, and what a
+   * settlement's lookup and refund are asked by. Give it to whatever charges. Rejects when the database
+   * can't be asked. Source: the SQL function list.
+   */
+  idempotencyKey(): Promise<string>;
+
   /** A logger that names this job in every line. */
   readonly log: Logger;
 

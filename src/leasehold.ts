@@ -1,15 +1,34 @@
+import { Alerts, type AlertsPage, alerts, type OnAlert } from "./alerts.ts";
+import type { KeepAlive } from "./background.ts";
+import { withAccess } from "./client-access.ts";
 import { type ClientParts, handlerParts } from "./client-parts.ts";
+import {
+  type Credits,
+  type CreditsCheck,
+  credits,
+  type EntriesPage,
+  entries,
+  type GrantAnswer,
+  grantCredits,
+  type PageOptions,
+  type RefundAnswer,
+  refund,
+  verifyCredits,
+} from "./credits.ts";
 import type { Database } from "./database.ts";
 import { openDefaultDatabase } from "./default-database.ts";
 import { type Handled, isHandled, type JobDefinition } from "./define.ts";
 import { describeError } from "./describe-error.ts";
 import { type DrainOptions, type DrainReport, drain } from "./drain.ts";
 import { drainBounds } from "./drain-bounds.ts";
+import type { Duration } from "./duration.ts";
 import { invalidArgument, leaseholdError } from "./errors.ts";
 import { createEvents, type Events } from "./events.ts";
-import { pruneNowAndThen } from "./housekeeping.ts";
+import type { Load } from "./flight.ts";
+import { Housekeeping } from "./housekeeping.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
 import { consoleLogger, type Logger, safeLogger } from "./logger.ts";
+import { Looks } from "./looks.ts";
 import { knownOptions, text } from "./options.ts";
 import {
   type EnqueueAnswer,
@@ -19,8 +38,15 @@ import {
   enqueueMany,
   enqueueOptionNames,
 } from "./queue.ts";
+import {
+  type CacheOptions,
+  type InvalidateOptions,
+  keepBounds,
+  SingleFlight,
+  type SingleFlightOptions,
+} from "./single-flight.ts";
 import type { Input, PayloadSchema } from "./standard-schema.ts";
-import { type KeepAlive, type StartAnswer, Starter, type StartOptions } from "./start.ts";
+import { type StartAnswer, Starter, type StartOptions } from "./start.ts";
 import {
   type CancelAnswer,
   cancel,
@@ -30,6 +56,7 @@ import {
   retry,
   status,
 } from "./status.ts";
+import { Sweeps } from "./sweep.ts";
 import { transactionCaller } from "./tx.ts";
 import type { TransactionHandle } from "./tx-handle.ts";
 import { type WorkOptions, workSettings } from "./work-options.ts";
@@ -50,6 +77,20 @@ export interface LeaseholdOptions {
   logger?: Logger;
   /** How `start` keeps the process alive for its work; leasehold/next brings one. */
   keepAlive?: KeepAlive;
+  /**
+   * Told of what a person must look at, such as money that nobody could find the truth about: each
+   * alert at least once over all clients that have a hook, while requests, drains or workers of this
+   * client go on. What it throws is logged, and the alert is told again.
+   */
+  onAlert?: OnAlert;
+  /**
+   * Whether requests, drains and workers of this client start the housekeeping of the whole system in
+   * passing: `prune` at most once a minute, `reap` at most every 10 s. Default true; false where a
+   * cron calls both.
+   */
+  housekeeping?: boolean;
+  /** How many values of `singleFlight` are kept in memory, at the most. */
+  cache?: CacheOptions;
 }
 
 /** Beside the options of one enqueue: the transaction that the job is part of. */
@@ -91,8 +132,33 @@ export interface Leasehold {
   /** Cancels a queued job at once; asks a running one to stop. */
   cancel(id: string, options?: OwnerOptions): Promise<CancelAnswer>;
 
-  /** A failed or cancelled job back to queued, with all its attempts. */
+  /** A failed or cancelled job back to queued, with all its attempts and a new hold of its cost. */
   retry(id: string, options?: OwnerOptions): Promise<RetryAnswer>;
+
+  /**
+   * Adds `amount` credits (1 to 2^53 - 1) to an account, once per `reference`: a payment's id, say.
+   * Throws LH002, also where the reference stands for another amount; LH004. Source: grant_credits.
+   */
+  grantCredits(account: string, amount: number, reference: string): Promise<GrantAnswer>;
+
+  /**
+   * Gives back what a completed job cost, or a part, once per `reference`; never more than it captured.
+   * Works after the job was pruned. Throws LH002, also where the reference stands for another amount;
+   * LH004. Source: the SQL function refund.
+   */
+  refund(jobId: string, amount: number, reference: string): Promise<RefundAnswer>;
+
+  /** What an account may spend and what its unfinished jobs hold. Throws LH002, LH004. */
+  credits(account: string): Promise<Credits>;
+
+  /** An account's history, the newest first, in pages of 100. Throws LH002, LH003, LH004. */
+  entries(account: string, options?: PageOptions): Promise<EntriesPage>;
+
+  /** Whether the books of all accounts balance: for an operator or a test. */
+  verifyCredits(): Promise<CreditsCheck>;
+
+  /** What a person must look at, the newest first, in pages of 100. Throws LH002, LH003. */
+  alerts(options?: PageOptions): Promise<AlertsPage>;
 
   /**
    * Answers first and works after: enqueues a job and runs it in this process, when the caller has its
@@ -119,6 +185,37 @@ export interface Leasehold {
    */
   work(options?: WorkOptions): Worker;
 
+  /**
+   * The value of `load`, called once for all who ask for `key` at the same time and kept for `ttl`.
+   * What `load` throws goes to all who wait and is not kept. Its `signal` aborts when all of them have
+   * left by theirs. All get the same object: do not change it. With `shared` this holds across
+   * processes, for values that are JSON; all get the form in which JSON brings it back. While the
+   * database is away, each process loads by itself. A load must not ask for its own key.
+   *
+   * Rejects with what `load` throws, with the reason of `signal`, with LH002, LH003 and LH004 for
+   * arguments, and with `shared` with LH103 and LH004 for a value that can't be stored. Source: the
+   * SQL functions cache_begin, cache_put, cache_drop.
+   */
+  singleFlight<T>(key: string, options: SingleFlightOptions, load: Load<T>): Promise<T>;
+
+  /**
+   * Forgets the value of `key`: whoever asks from now on loads anew, and a load that is under way goes
+   * to those who wait for it and is not kept. In this process, at once; with `shared` in all, when it
+   * resolves. Rejects with LH002 and LH003, and where the database can't be asked.
+   */
+  invalidate(key: string, options?: InvalidateOptions): Promise<void>;
+
+  /**
+   * Housekeeping of your own, started by traffic: calls `run` at most once an interval `every` over
+   * all processes, and answers before anything has happened. This process asks the database at most
+   * once an interval, too, so it may be called in each request. What fails is logged and told by the
+   * event `error`, and tried again an interval later.
+   *
+   * `name` says what it is, up to 500 bytes; `every` is 1 ms to 24.8 days. Throws LH002 and LH004 for
+   * arguments, and for a name that begins with "leasehold.". Source: the SQL function every.
+   */
+  sweep(name: string, every: Duration, run: () => unknown): void;
+
   readonly on: Events<LeaseholdEvents>["on"];
   readonly once: Events<LeaseholdEvents>["once"];
   readonly off: Events<LeaseholdEvents>["off"];
@@ -136,6 +233,9 @@ const optionNames = [
   "handlers",
   "logger",
   "keepAlive",
+  "onAlert",
+  "housekeeping",
+  "cache",
 ] as const satisfies readonly (keyof LeaseholdOptions)[];
 
 /** Makes a client. Throws LH002 and LH003 for options that are wrong. */
@@ -143,30 +243,53 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   const parts = clientParts(options);
   const { database, events } = parts;
   const workers = new Set<Worker>();
+  const flights = new SingleFlight(parts, keepBounds(options.cache));
   const starter = new Starter(parts, options.keepAlive);
+  const looks = new Looks(parts, options.keepAlive);
   const call = (tx: unknown): Database["call"] =>
     tx === undefined ? database.call.bind(database) : transactionCaller(tx, database.schema);
+  /** Housekeeping in the wake of a request, which does not wait for it. */
+  const passing = <T>(answer: T): T => {
+    parts.housekeeping.nowAndThen();
+    parts.alerts.inPassing();
+    return answer;
+  };
 
-  return {
+  return withAccess(parts, {
     database,
     async enqueue(job, payload, options = {}) {
       knownOptions("enqueue", options, [...enqueueOptionNames, "tx"]);
       const { tx, ...given } = options;
-      return enqueue(call(tx), job as unknown as JobDefinition, payload, given);
+      const answer = await enqueue(call(tx), job as unknown as JobDefinition, payload, given);
+      return tx === undefined ? passing(answer) : answer;
     },
     async enqueueMany(items, options = {}) {
       knownOptions("enqueueMany", options, ["tx"]);
-      return enqueueMany(call(options.tx), items);
+      const answers = await enqueueMany(call(options.tx), items);
+      return options.tx === undefined ? passing(answers) : answers;
     },
-    status: async (id, given) => status(database, id, given),
+    async status(id, given) {
+      const state = passing(await status(database, id, given));
+      if (state?.money === "checking") looks.inPassing();
+      return state;
+    },
     cancel: async (id, given) => cancel(database, id, given),
     retry: async (id, given) => retry(database, id, given),
+    grantCredits: async (account, amount, reference) =>
+      grantCredits(database, account, amount, reference),
+    refund: async (jobId, amount, reference) => refund(database, jobId, amount, reference),
+    credits: async (account) => credits(database, account),
+    entries: async (account, given) => entries(database, account, given),
+    verifyCredits: async () => verifyCredits(database),
+    alerts: async (given) => alerts(database, given),
     start: async (job, payload, given) =>
-      starter.start(job as unknown as JobDefinition, payload, given),
+      passing(await starter.start(job as unknown as JobDefinition, payload, given)),
     async drain(given = {}) {
       if (parts.kinds.length === 0) throw noHandlers("a drain");
       const report = await drain(parts, drainBounds(given, parts.kinds));
-      if (report.reason !== "error") await pruneNowAndThen(parts);
+      if (report.reason !== "error") {
+        await Promise.all([parts.housekeeping.now(), parts.alerts.now()]);
+      }
       events.emit("drained", report);
       return report;
     },
@@ -178,25 +301,49 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
       worker.ended.then(forget, forget);
       return worker;
     },
+    singleFlight: async (key, given, load) => flights.run(key, given, load),
+    invalidate: async (key, given) => flights.invalidate(key, given),
+    sweep: (name, every, run) => parts.sweeps.sweep(name, every, run),
     on: events.on,
     once: events.once,
     off: events.off,
     async close() {
-      await Promise.all([starter.stop(), ...[...workers].map((worker) => worker.stop())]);
+      await Promise.all([
+        starter.stop(),
+        looks.stop(),
+        ...[...workers].map((worker) => worker.stop()),
+      ]);
+      flights.close();
+      // Whatever still asks the database would fail once it is closed.
+      await Promise.all([parts.sweeps.close(), parts.alerts.close()]);
       await database.close?.();
     },
-  };
+  });
 }
 
 function clientParts(options: LeaseholdOptions): ClientParts {
   knownOptions("createLeasehold", options, optionNames);
-  const { handlers = [], logger = consoleLogger } = options;
+  const { handlers = [], logger = consoleLogger, housekeeping = true } = options;
+  if (typeof housekeeping !== "boolean") {
+    throw invalidArgument("housekeeping", housekeeping, "true or false");
+  }
   const database = databaseOf(options);
   const log = safeLogger(logger);
   const events = createEvents<LeaseholdEvents>((error, name) => {
     log.error({ err: describeError(error), event: name }, "a listener threw");
   });
-  return { database, events, log, ...handlerParts(database, handlersOf(handlers)) };
+  const sweeps = new Sweeps({ database, events, log });
+  return {
+    ...{ database, events, log, sweeps },
+    alerts: new Alerts({ database, events, log }, hookOf(options.onAlert)),
+    housekeeping: new Housekeeping({ database, events, sweeps }, housekeeping),
+    ...handlerParts(database, handlersOf(handlers)),
+  };
+}
+
+function hookOf(onAlert: unknown): OnAlert | undefined {
+  if (onAlert === undefined || typeof onAlert === "function") return onAlert as OnAlert;
+  throw invalidArgument("onAlert", onAlert, "a function of the alert");
 }
 
 function databaseOf({ database, schema }: LeaseholdOptions): Database {
@@ -221,7 +368,8 @@ function handlersOf(handlers: readonly Handled[]): readonly Handled[] {
   return handlers;
 }
 
-function noHandlers(who: string): Error {
+/** LH105. */
+export function noHandlers(who: string): Error {
   return leaseholdError(
     "LH105",
     `This client has no handlers, so there is nothing that ${who} could run`,

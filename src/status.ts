@@ -9,6 +9,20 @@ export interface OwnerOptions {
   owner?: string;
 }
 
+/**
+ * What became of a job's money: of its credits `held`, `captured`, `given_back`, `refunded`; of a ledger
+ * elsewhere `checking` (it is being asked), `not_charged`, `charged`, `refunded`, `unknown`.
+ */
+export type JobMoney =
+  | "held"
+  | "captured"
+  | "given_back"
+  | "refunded"
+  | "checking"
+  | "charged"
+  | "not_charged"
+  | "unknown";
+
 /** A job as `status` shows it. Times are ISO 8601 in UTC. */
 export interface JobState {
   readonly id: string;
@@ -21,7 +35,8 @@ export interface JobState {
   readonly result: unknown;
   readonly errorCode: string | null;
   readonly cancelRequested: boolean;
-  readonly money: string | null;
+  /** What became of the money; null where the job has none. */
+  readonly money: JobMoney | null;
   /** What to tell the person who waits, as a code. */
   readonly notice: string;
   readonly createdAt: string;
@@ -35,7 +50,15 @@ export interface CancelAnswer {
 }
 
 export interface RetryAnswer {
-  readonly outcome: "retried" | "conflict" | "wrong_status" | "unknown";
+  readonly outcome:
+    | "retried"
+    | "conflict"
+    /** Too little is available for a new hold of the job's cost. */
+    | "insufficient"
+    /** Its ledger is being asked: try again when that is known. */
+    | "money_unsettled"
+    | "wrong_status"
+    | "unknown";
   readonly id: string | null;
   readonly status: JobStatus | null;
 }
@@ -52,7 +75,7 @@ export async function status(
     string,
     unknown
   > | null;
-  return row === null ? null : (camelCase(row) as unknown as JobState);
+  return row === null ? null : camelCase<JobState>(row);
 }
 
 export async function cancel(
@@ -83,11 +106,12 @@ function ownerOf(where: string, id: unknown, options: OwnerOptions): { p_owner?:
   return { p_owner: text("owner", options.owner, { maxBytes: 500 }) };
 }
 
-function camelCase(row: Record<string, unknown>): Record<string, unknown> {
+/** The names of a row in the words of TypeScript; what they name stays as it is. */
+export function camelCase<T>(row: object): T {
   return Object.fromEntries(
     Object.entries(row).map(([name, value]) => [
       name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
       value,
     ]),
-  );
+  ) as T;
 }

@@ -67,7 +67,9 @@ export function workSettings(options: WorkOptions, registered: readonly string[]
   const { idlePoll = Math.max(pollMs, 30_000) } = options;
   return {
     concurrency: integer("concurrency", concurrency, { min: 1, max: 10_000 }),
-    kinds: [...handledKinds(kinds, registered)],
+    // All that are registered is the client's own list: a development server may change it.
+    kinds:
+      kinds === registered ? handledKinds(kinds, registered) : [...handledKinds(kinds, registered)],
     worker: processName("worker", options.worker),
     graceMs: graceMs(grace),
     pollMs,

@@ -4,7 +4,6 @@ import { Crew } from "./crew.ts";
 import { briefly } from "./describe-error.ts";
 import type { Duration } from "./duration.ts";
 import { LeaseholdError } from "./errors.ts";
-import { pruneNowAndThen } from "./housekeeping.ts";
 import { settledWithin } from "./in-time.ts";
 import { Lookout } from "./lookout.ts";
 import { knownOptions } from "./options.ts";
@@ -224,6 +223,7 @@ class RunningWorker implements Worker {
 
   #answered({ due, next_ms, idle_workers }: BeatAnswer, idle: boolean): void {
     this.#outage.answered("beat");
+    this.#parts.alerts.inPassing();
     if (!idle) return;
     this.#lookout.idleWorkers = idle_workers;
     if (due) this.#lookout.lookIn(0);
@@ -236,6 +236,6 @@ class RunningWorker implements Worker {
     const now = performance.now();
     if (this.#lookout.workedAt < this.#prunedAt || now < this.#prunedAt + pruneEveryMs) return;
     this.#prunedAt = now;
-    void pruneNowAndThen(this.#parts);
+    this.#parts.housekeeping.nowAndThen();
   }
 }
