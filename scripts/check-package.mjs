@@ -25,9 +25,10 @@ function pack() {
 }
 
 /** Installs the tarball into an empty project and uses it. */
-function useAsUser(tarball) {
+function tryAsUser(tarball) {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
-  run("npm", ["install", "--no-audit", "--no-fund", "--silent", tarball], folder);
+  // With React: its door is of no use without it, and so loads it at once.
+  run("npm", ["install", "--no-audit", "--no-fund", "--silent", tarball, "react"], folder);
   const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
   const names = Object.keys(exports)
     .filter((name) => name !== "./package.json")
@@ -64,7 +65,7 @@ try {
   const tarball = pack();
   process.stdout.write(run("npx", ["publint", "--strict", tarball]));
   process.stdout.write(run("npx", ["attw", tarball, "--profile", "esm-only", "--format", "ascii"]));
-  useAsUser(tarball);
+  tryAsUser(tarball);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -29,12 +29,18 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 describe("the documentation", () => {
   it("has examples that compile", () => {
-    const examples = blocks("ts");
-    expect(examples.length).toBeGreaterThan(4);
-    for (const { name, code } of examples) writeFileSync(join(folder, `${name}.ts`), code);
+    const languages = ["ts", "tsx"];
+    const examples = languages.map((language) => ({ language, found: blocks(language) }));
+    for (const { language, found } of examples) {
+      expect(found.length).toBeGreaterThan(2);
+      for (const { name, code } of found) {
+        writeFileSync(join(folder, `${name}-${language}.${language}`), code);
+      }
+    }
+    const typeRoots = [resolve("node_modules/@types")];
     const config = {
       extends: resolve("tsconfig.json"),
-      compilerOptions: { paths: sourcePaths(), typeRoots: [resolve("node_modules/@types")] },
+      compilerOptions: { paths: sourcePaths(), typeRoots, jsx: "react-jsx" },
       include: [folder],
     };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
