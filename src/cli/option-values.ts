@@ -2,7 +2,7 @@ import { durationMs } from "../duration.ts";
 import { type IntegerBounds, integer, text } from "../options.ts";
 import { isJobId, isMoment } from "../text-forms.ts";
 import type { Given } from "./arguments.ts";
-import { wrongValue } from "./failure.ts";
+import { usageError, wrongValue } from "./failure.ts";
 import { readableDuration } from "./readable.ts";
 
 /*
@@ -101,6 +101,25 @@ export function idOption(given: Given, option: string): string | undefined {
 export function jobId(name: string, value: string): string {
   if (isJobId(value)) return value.toLowerCase();
   throw wrongValue(name, value, "the whole id of a job, a uuid");
+}
+
+/** The first argument, an account. */
+export function accountArgument(given: Given): string {
+  return text("ACCOUNT", given.positionals[0] ?? "", { maxBytes: 500 });
+}
+
+/** The second argument, a number of credits. */
+export function amountArgument(given: Given): number {
+  const value = given.positionals[1] ?? "";
+  const bounds = { min: 1, max: Number.MAX_SAFE_INTEGER };
+  return integer("AMOUNT", /^\d+$/.test(value) ? Number(value) : value, bounds);
+}
+
+/** The reference without which credits are not changed. */
+export function referenceOption(given: Given): string {
+  const reference = textOption(given, "reference");
+  if (reference !== undefined) return reference;
+  throw usageError("--reference is missing.", "Name what this is: it counts once under that name.");
 }
 
 function list<T>(given: Given, option: string, read: (value: string) => T): T[] | undefined {

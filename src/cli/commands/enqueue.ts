@@ -48,6 +48,12 @@ const args = {
     valueHint: "duration",
     description: "How long --once holds (default: 30d)",
   },
+  cost: { type: "string", valueHint: "n", description: "So many credits, held until it ends" },
+  account: {
+    type: "string",
+    valueHint: "text",
+    description: "Whose credits (default: the owner's)",
+  },
 } as const satisfies Record<string, Argument>;
 
 export const enqueueCommand = command({
@@ -77,6 +83,7 @@ function optionsOf(given: Given): Record<string, unknown> {
     on_conflict: choiceOption(given, "on-conflict", ["conflict", "replace", "rerun"]),
     once: textOption(given, "once"),
     once_for_ms: durationOption(given, "once-for", long),
+    ...costOf(given),
   };
   if (options.run_after !== undefined && options.delay_ms !== undefined) {
     throw usageError("--delay and --run-after contradict each other.", "Give one of them.");
@@ -90,8 +97,20 @@ function optionsOf(given: Given): Record<string, unknown> {
   return options;
 }
 
+/** What the job costs, and whom. */
+function costOf(given: Given): { cost?: number; account?: string } {
+  const cost = integerOption(given, "cost", { min: 0, max: Number.MAX_SAFE_INTEGER });
+  const account = textOption(given, "account") ?? textOption(given, "owner");
+  if (cost === undefined) {
+    if (textOption(given, "account") === undefined) return {};
+    throw usageError("--account means nothing without --cost.", "Give --cost, or leave it out.");
+  }
+  if (account !== undefined) return { cost, account };
+  throw usageError("--cost needs an account.", "Give --account or --owner.");
+}
+
 interface Answer {
-  readonly outcome: "created" | "duplicate" | "conflict" | "replaced" | "rerun";
+  readonly outcome: "insufficient" | "created" | "duplicate" | "conflict" | "replaced" | "rerun";
   readonly id: string | null;
   readonly status: string | null;
   readonly holder?: { readonly id: string | null; readonly status: string };
@@ -99,6 +118,13 @@ interface Answer {
 
 function tell({ outcome, id, status, holder }: Answer, json: string | undefined): ExitCode {
   if (json !== undefined) printData(json);
+  if (outcome === "insufficient") {
+    printNote(
+      "leasehold: insufficient: the account has less available than the job costs; nothing was written.\n" +
+        "Grant it some: leasehold grant ACCOUNT AMOUNT --reference REFERENCE.",
+    );
+    return exitCodes.refused;
+  }
   if (outcome !== "conflict") {
     if (json === undefined) printData(`${outcome} ${id} (${status ?? "deleted since"})`);
     return exitCodes.done;

@@ -10,6 +10,7 @@ export const removeCommand = command({
       done: ["removed", "removed"],
       refused: {
         wrong_status: "not removed: it is unfinished. Cancel it first.",
+        money_unsettled: "not removed: its ledger is being asked what it cost. Try again later.",
         unknown: "not removed: there is no such job.",
       },
     }),
