@@ -11,11 +11,23 @@ export function optionalPackageError(name: string, error: unknown): unknown {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   const missing = code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND";
   // The quotes tell the package itself from one of its own dependencies or files.
-  if (!missing || !String(message).includes(`'${name}'`)) return error;
+  return missing && String(message).includes(`'${name}'`) ? notInstalled(name, error) : error;
+}
+
+/**
+ * The function or class `value` of the package `name`. Throws LH106 where it is none: bundlers may put
+ * an empty module in the place of an optional peer that is absent (Next's webpack does).
+ */
+export function installed<Value>(name: string, value: Value): Value {
+  if (typeof value !== "function") throw notInstalled(name);
+  return value;
+}
+
+function notInstalled(name: string, cause?: unknown): Error {
   return leaseholdError(
     "LH106",
     `The optional package ${name} is not installed`,
     `Run \`npm install ${name}\`.`,
-    { cause: error },
+    { cause },
   );
 }

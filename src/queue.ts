@@ -8,7 +8,7 @@ import {
   priorityNumber,
 } from "./define.ts";
 import { type Duration, durationMs } from "./duration.ts";
-import { invalidArgument, LeaseholdError } from "./errors.ts";
+import { invalidArgument, LeaseholdError, leaseholdError } from "./errors.ts";
 import { type JsonObject, type JsonValue, toJsonValue } from "./json.ts";
 import { knownOptions, text } from "./options.ts";
 import { type Input, type PayloadSchema, validatePayload } from "./standard-schema.ts";
@@ -112,7 +112,13 @@ function moneyOptions(
   const cost = options.cost ?? (typeof own === "function" ? own(parsed as never) : own);
   if (cost === undefined || creditsNumber("cost", cost) === 0) return {};
   const account = options.account ?? accountOf?.(parsed as never) ?? options.owner;
+  if (account == null) throw noAccount(cost);
   return { cost, account: text("account", account, { maxBytes: 500 }) };
+}
+
+function noAccount(cost: number): Error {
+  const hint = "Give account, or an owner, whose account it then is.";
+  return leaseholdError("LH002", `account is undefined, for a cost of ${cost}`, hint);
 }
 
 function keyOf(definition: JobDefinition, parsed: unknown, options: EnqueueOptions) {

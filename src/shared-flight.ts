@@ -21,8 +21,11 @@ export interface SharedLoad {
   readonly signal: AbortSignal;
 }
 
-/** A database that does not answer by then is away: the value matters more than one load less. */
-const answerWithinMs = 5_000;
+/**
+ * A database that does not answer by then is away: the value matters more than one load less. Long
+ * enough for the first call, which may open the database. While it is away, nobody waits so long.
+ */
+const answerWithinMs = { normally: 10_000, whileAway: 1_000 } as const;
 
 /**
  * Single flight across processes, through the SQL functions cache_begin, cache_put and cache_drop.
@@ -63,7 +66,7 @@ export class SharedFlights {
   async #begin({ key, leaseMs }: SharedLoad): Promise<BeginAnswer | undefined> {
     const asked = this.#parts.database.call("cache_begin", { p_key: key, p_lease_ms: leaseMs });
     try {
-      const answer = (await inTime(asked, answerWithinMs)) as BeginAnswer;
+      const answer = (await inTime(asked, this.#patienceMs())) as BeginAnswer;
       this.#outage.answered("cache");
       return answer;
     } catch (error) {
@@ -76,6 +79,10 @@ export class SharedFlights {
       );
       return undefined;
     }
+  }
+
+  #patienceMs(): number {
+    return this.away ? answerWithinMs.whileAway : answerWithinMs.normally;
   }
 
   async #fill(shared: SharedLoad, token: string, load: Load<unknown>): Promise<JsonValue> {
@@ -94,7 +101,7 @@ export class SharedFlights {
   async #put(key: string, token: string, value: JsonValue, ttlMs: number): Promise<void> {
     const args = { p_key: key, p_token: token, p_value: value, p_ttl_ms: ttlMs };
     try {
-      const stored = await inTime(this.#parts.database.call("cache_put", args), answerWithinMs);
+      const stored = await inTime(this.#parts.database.call("cache_put", args), this.#patienceMs());
       if (!stored) this.#parts.log.debug({ key }, "a load came too late to be stored");
     } catch (error) {
       if (isRefusedValue(error)) throw error;
@@ -109,7 +116,7 @@ export class SharedFlights {
   /** If it can't be said, the lease ends the fill. */
   async #giveUp(key: string, token: string): Promise<void> {
     const said = this.#parts.database.call("cache_drop", { p_key: key, p_token: token });
-    await settledWithin(said, answerWithinMs);
+    await settledWithin(said, this.#patienceMs());
   }
 }
 

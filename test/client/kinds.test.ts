@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { defineJob, handle } from "../../src/index.ts";
-import { client, counts, rowOf } from "../drain/support/client.ts";
+import { client, counts, recorded, rowOf } from "../drain/support/client.ts";
 import { failing, interposed } from "../drain/support/interposed.ts";
 import { age, ageAll } from "../support/ageing.ts";
 import { openTestDatabase, type TestDatabase } from "../support/databases.ts";
@@ -90,7 +90,10 @@ describe("housekeeping after a drain", () => {
 
   test("deletes what is past its retain, at most once a minute among all clients", async () => {
     const clients = [1, 2].map(() =>
-      client(db.database, handle(short, nothing), handle(kept, nothing)),
+      recorded({
+        database: db.database,
+        handlers: [handle(short, nothing), handle(kept, nothing)],
+      }),
     );
     const [one, two] = clients as [(typeof clients)[0], (typeof clients)[0]];
     const finish = async () => {
@@ -111,7 +114,10 @@ describe("housekeeping after a drain", () => {
   });
 
   test("that fails is told by one event, and the drain's report is as ever", async () => {
-    const leasehold = client(failing(db.database, "every"), handle(short, nothing));
+    const leasehold = recorded({
+      database: failing(db.database, "every"),
+      handlers: [handle(short, nothing)],
+    });
     await leasehold.enqueue(short);
     expect(await leasehold.drain()).toMatchObject({ reason: "empty", completed: 1 });
     expect(leasehold.toldOf("error")).toMatchObject([{ during: "housekeeping" }]);

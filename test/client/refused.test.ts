@@ -121,7 +121,8 @@ describe("a bad option is refused at once, by name, and the database is not touc
       once: [...noTexts, null],
       onceFor: [...noDurations, 0, "3651d"],
       run_after: [new Date()],
-      cost: [5],
+      cost: [5, -1, 0.5, Number.NaN, Infinity, 2 ** 53, "1", true, {}, [], 1n],
+      costs: [5],
     }),
   )("%s of enqueue", (name, values) =>
     expectRefused(name, values, (value) =>

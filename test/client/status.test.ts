@@ -19,7 +19,7 @@ describe.each(backends)("on %s", (backend) => {
   let leasehold: Leasehold;
   beforeAll(async () => {
     db = await openTestDatabase(backend);
-    leasehold = createLeasehold({ database: db.database });
+    leasehold = createLeasehold({ database: db.database, housekeeping: false });
   });
   beforeEach(() => db.reset());
   afterAll(() => db.close());

@@ -1,6 +1,11 @@
 import type { Database } from "../../../src/database.ts";
 import type { Handled } from "../../../src/define.ts";
-import { createLeasehold, type Leasehold, type LeaseholdEvents } from "../../../src/index.ts";
+import {
+  createLeasehold,
+  type Leasehold,
+  type LeaseholdEvents,
+  type LeaseholdOptions,
+} from "../../../src/index.ts";
 import { silentLogger } from "../../../src/logger.ts";
 import type { TestDatabase } from "../../support/databases.ts";
 
@@ -26,9 +31,14 @@ const names = [
   "error",
 ] as const satisfies readonly (keyof LeaseholdEvents)[];
 
-/** A client with these handlers, silent, whose events are kept. */
+/** A client with these handlers, silent, whose events are kept. What it touches, a test calls for. */
 export function client(database: Database, ...handlers: Handled[]): TestClient {
-  const leasehold = createLeasehold({ database, handlers, logger: silentLogger });
+  return recorded({ database, handlers, housekeeping: false });
+}
+
+/** The same with any options. */
+export function recorded(options: LeaseholdOptions): TestClient {
+  const leasehold = createLeasehold({ logger: silentLogger, ...options });
   const told: Told[] = [];
   for (const name of names) {
     leasehold.on(name, (event) => told.push({ name, event } as Told));
