@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** The rooms whose tests leave nothing behind in a process; the others put on its signals and streams. */
-const rooms = ["sql", "races", "client", "tx", "drain", "worker", "drivers"];
+const rooms = ["sql", "races", "client", "tx", "drain", "worker", "drivers", "start", "http"];
 const withoutTraces = rooms.map((room) => `test/${room}/**/*.test.ts`);
 
 export default defineConfig({

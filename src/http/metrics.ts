@@ -1,0 +1,82 @@
+import { answer, Failure } from "./answer.ts";
+import { callerOf } from "./caller.ts";
+import type { Door } from "./door.ts";
+import { bringsSecret } from "./secret.ts";
+
+/** What SQL's stats answers of one kind. */
+interface KindStats {
+  readonly kind: string;
+  readonly paused: boolean;
+  readonly queued: number;
+  readonly due: number;
+  readonly running: number;
+  readonly expired: number;
+  readonly completed: number;
+  readonly failed: number;
+  readonly cancelled: number;
+  readonly oldest_due_ms: number | null;
+}
+
+const statuses = ["queued", "running", "completed", "failed", "cancelled"] as const;
+
+/** `GET /metrics`: the queue in numbers, in the text format of Prometheus. It counts every row. */
+export async function showMetrics(door: Door, request: Request): Promise<Response> {
+  await requireReader(door, request);
+  const stats = await door.ask(door.settings.leasehold.database.call("stats", {}));
+  return answer(200, metricsText((stats as { kinds: readonly KindStats[] }).kinds), {
+    "content-type": "text/plain; version=0.0.4; charset=utf-8",
+  });
+}
+
+async function requireReader({ settings }: Door, request: Request): Promise<void> {
+  if (await bringsSecret(request, settings.secret())) return;
+  if ((await settings.metrics(request)) === true) return;
+  const caller = await callerOf(settings.authorize, request);
+  if (!caller.admin) throw new Failure(403, "FORBIDDEN", "Only an admin may read this.");
+}
+
+/** The gauges of all kinds. */
+export function metricsText(kinds: readonly KindStats[]): string {
+  const jobs = kinds.flatMap((stats) =>
+    statuses.map((status) => sample("jobs", { kind: stats.kind, status }, stats[status])),
+  );
+  const gauge = (name: string, value: (stats: KindStats) => number) =>
+    kinds.map((stats) => sample(name, { kind: stats.kind }, value(stats)));
+  return [
+    ...described("jobs", "Jobs by kind and status.", jobs),
+    ...described(
+      "jobs_due",
+      "Queued jobs that may run now.",
+      gauge("jobs_due", (of) => of.due),
+    ),
+    ...described(
+      "jobs_expired",
+      "Jobs past their lease or start_by that nobody has reaped yet.",
+      gauge("jobs_expired", (of) => of.expired),
+    ),
+    ...described(
+      "oldest_due_seconds",
+      "How long the oldest due job has been waiting.",
+      gauge("oldest_due_seconds", (of) => (of.oldest_due_ms ?? 0) / 1_000),
+    ),
+    ...described(
+      "kind_paused",
+      "1 while the kind is paused.",
+      gauge("kind_paused", (of) => Number(of.paused)),
+    ),
+    "",
+  ].join("\n");
+}
+
+function described(name: string, help: string, samples: readonly string[]): string[] {
+  return [`# HELP leasehold_${name} ${help}`, `# TYPE leasehold_${name} gauge`, ...samples];
+}
+
+function sample(name: string, labels: Readonly<Record<string, string>>, value: number): string {
+  const pairs = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`);
+  return `leasehold_${name}{${pairs.join(",")}} ${value}`;
+}
+
+function escaped(label: string): string {
+  return label.replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+}
