@@ -2,6 +2,7 @@ export { type AbortCause, JobAbortedError } from "./abort.ts";
 export type { AlertsPage, LeaseholdAlert, OnAlert } from "./alerts.ts";
 export type { KeepAlive } from "./background.ts";
 export { classify, PermanentError, type Verdict } from "./classify.ts";
+export type { EnqueueCallOptions, Leasehold, LeaseholdOptions } from "./client.ts";
 export type {
   Credits,
   CreditsCheck,
@@ -45,12 +46,7 @@ export type { Load, LoadContext } from "./flight.ts";
 export type { FunctionName } from "./functions.ts";
 export type { Job } from "./job.ts";
 export type { EndEvent, JobEvent, LeaseholdEvents } from "./job-event.ts";
-export {
-  createLeasehold,
-  type EnqueueCallOptions,
-  type Leasehold,
-  type LeaseholdOptions,
-} from "./leasehold.ts";
+export { createLeasehold } from "./leasehold.ts";
 export { consoleLogger, type Logger, silentLogger } from "./logger.ts";
 export { type NoticeCode, type NoticeTexts, noticeCodes, noticeText } from "./notice.ts";
 export type { EnqueueAnswer, EnqueueItem, EnqueueOptions, JobStatus } from "./queue.ts";

@@ -1,6 +1,6 @@
+import type { Leasehold } from "../client.ts";
 import { type Handled, isDefinition, isHandled, type JobDefinition } from "../define.ts";
 import { attempt } from "../describe-error.ts";
-import type { Leasehold } from "../leasehold.ts";
 import { exitCodes } from "./exit-codes.ts";
 import { CliError } from "./failure.ts";
 

@@ -1,7 +1,9 @@
+import type { Leasehold } from "../client.ts";
+import type { Database } from "../database.ts";
 import { describeError } from "../describe-error.ts";
 import { settledWithin } from "../in-time.ts";
 import type { LeaseholdEvents } from "../job-event.ts";
-import { createLeasehold, type Leasehold } from "../leasehold.ts";
+import { createLeasehold } from "../leasehold.ts";
 import type { Given } from "./arguments.ts";
 import { databaseOf } from "./database.ts";
 import { usageError } from "./failure.ts";
@@ -30,16 +32,20 @@ export const kindsArgument = {
 
 /**
  * The client that the module exports as it is, or one made of the handlers that it exports; of that
- * one `onError` is told the errors that no caller waits for.
+ * one `onError` is told the errors that no caller waits for. The module is the first argument, and
+ * the database that of the options, unless others are given.
  */
 export async function openRunnable(
   given: Given,
   onError: (event: LeaseholdEvents["error"]) => void,
+  {
+    file = given.positionals[0] ?? "",
+    database = databaseOf,
+  }: { file?: string; database?: (given: Given) => Database } = {},
 ): Promise<RunnableClient> {
-  const file = given.positionals[0] ?? "";
   const found = findRunnable(file, await importModule(file));
   if ("handlers" in found) {
-    const client = createLeasehold({ database: databaseOf(given), handlers: found.handlers });
+    const client = createLeasehold({ database: database(given), handlers: found.handlers });
     client.on("error", onError);
     return client;
   }

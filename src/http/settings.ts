@@ -1,10 +1,10 @@
 import type { KeepAlive } from "../background.ts";
+import type { Leasehold } from "../client.ts";
 import { isDefinition, type JobDefinition } from "../define.ts";
 import { attempt } from "../describe-error.ts";
 import type { DrainOptions } from "../drain.ts";
 import { drainBounds } from "../drain-bounds.ts";
 import { invalidArgument } from "../errors.ts";
-import type { Leasehold } from "../leasehold.ts";
 import { integer, knownOptions, text } from "../options.ts";
 import type { Output, PayloadSchema } from "../standard-schema.ts";
 import type { StartOptions } from "../start.ts";
