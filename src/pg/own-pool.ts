@@ -1,4 +1,4 @@
-import { optionalPackageError } from "../optional-package.ts";
+import { installed, optionalPackageError } from "../optional-package.ts";
 import { type Share, share } from "../shared.ts";
 import type { PgPoolLike } from "./like.ts";
 
@@ -51,7 +51,8 @@ export async function openPool(options: PgOptions): Promise<Share<PgPoolLike>> {
 async function loadDriver(): Promise<Pick<typeof import("pg"), "Pool">> {
   try {
     // CommonJS until 8.15: there the names hang on the default export alone.
-    return (await import("pg")).default;
+    const { Pool } = (await import("pg")).default;
+    return { Pool: installed("pg", Pool) };
   } catch (error) {
     throw optionalPackageError("pg", error);
   }

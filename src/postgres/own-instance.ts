@@ -1,4 +1,4 @@
-import { optionalPackageError } from "../optional-package.ts";
+import { installed, optionalPackageError } from "../optional-package.ts";
 import { type Share, share } from "../shared.ts";
 import type { OwnPostgres } from "./like.ts";
 
@@ -59,7 +59,7 @@ type Create = (...args: [string, object] | [object]) => OwnPostgres;
 /** postgres.js itself. Throws LH106 when it is not installed. */
 export async function loadDriver(): Promise<Create> {
   try {
-    return (await import("postgres")).default as unknown as Create;
+    return installed("postgres", (await import("postgres")).default) as unknown as Create;
   } catch (error) {
     throw optionalPackageError("postgres", error);
   }
