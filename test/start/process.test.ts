@@ -183,6 +183,7 @@ describe("a process that charges a ledger elsewhere", () => {
     await age(db, id, 2_001);
     expect(await poll(id)).toBe("failed_checking");
     await until(async () => {
+      expect(await poll(id)).toBe("failed_checking");
       const [look] = await db.query("select last_error_code from leasehold.jobs where key = $1", [
         `${id}:1`,
       ]);
