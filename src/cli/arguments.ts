@@ -112,7 +112,7 @@ function checkPositionals(
   const names = Object.keys(known).filter((name) => known[name]?.type === "positional");
   const missing = names[given.length];
   const help = `See \`leasehold ${command} --help\`.`;
-  if (missing !== undefined) {
+  if (missing !== undefined && known[missing]?.required !== false) {
     throw usageError(`${command} needs ${missing.toUpperCase()}.`, help);
   }
   const rest = names.at(-1)?.endsWith("…") ?? false;

@@ -1,6 +1,5 @@
 import { type CommandDef, defineCommand } from "citty";
 import type { Argument, Given } from "./arguments.ts";
-import type { ExitCode } from "./exit-codes.ts";
 import { packageVersion } from "./version.ts";
 
 /** What a command is made of. */
@@ -9,7 +8,8 @@ export interface CommandParts {
   readonly description: string;
   /** Arguments and options of its own, in the order in which help shows them. */
   readonly args?: Readonly<Record<string, Argument>>;
-  run(given: Given): Promise<ExitCode>;
+  /** Answers what the process ends with: one of `exitCodes`, or what a command run by it ended with. */
+  run(given: Given): Promise<number>;
 }
 
 /** A command, with its arguments as the strict reading of the command line needs them. */

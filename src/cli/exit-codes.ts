@@ -8,6 +8,10 @@ export const exitCodes = {
   usage: 2,
   /** Refused because of a job's state: unknown, conflict, wrong status, finished; or for some ids. */
   refused: 3,
+  /** The command behind `dev --` can't be run, as shells have it. */
+  notRunnable: 126,
+  /** There is no such command. */
+  notFound: 127,
   /** Ctrl-C, after the job in hand. */
   interrupted: 130,
   /** SIGTERM, after the job in hand. */

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from "node:util";
 import { type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
 import { readArguments } from "./arguments.ts";
 import type { Command } from "./command.ts";
-import { type ExitCode, exitCodes } from "./exit-codes.ts";
+import { exitCodes } from "./exit-codes.ts";
 import { usageError } from "./failure.ts";
 import { printData, printNote } from "./output.ts";
 import { packageVersion } from "./version.ts";
@@ -23,8 +23,14 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   resume: async () => (await import("./commands/resume.ts")).resumeCommand,
   workers: async () => (await import("./commands/workers.ts")).workersCommand,
   top: async () => (await import("./commands/top.ts")).topCommand,
+  credits: async () => (await import("./commands/credits.ts")).creditsCommand,
+  grant: async () => (await import("./commands/grant.ts")).grantCommand,
+  refund: async () => (await import("./commands/refund.ts")).refundCommand,
+  "verify-credits": async () => (await import("./commands/verify-credits.ts")).verifyCreditsCommand,
+  alerts: async () => (await import("./commands/alerts.ts")).alertsCommand,
   prune: async () => (await import("./commands/prune.ts")).pruneCommand,
   work: async () => (await import("./commands/work.ts")).workCommand,
+  dev: async () => (await import("./commands/dev.ts")).devCommand,
   drain: async () => (await import("./commands/drain.ts")).drainCommand,
 };
 
@@ -45,10 +51,12 @@ const exitCodeText = `EXIT CODES
   1  the operation failed
   2  the command line is wrong
   3  refused because of a job's state, or for some of the ids
-  130, 143  a drain or worker was stopped by Ctrl-C or SIGTERM`;
+  130, 143  a drain or worker was stopped by Ctrl-C or SIGTERM
+
+  dev ends with the code of its command; 126, 127: it can't be run, or there is none`;
 
 /** Runs one command line, without the names of node and script. */
-export async function runProgram([name, ...rest]: readonly string[]): Promise<ExitCode> {
+export async function runProgram([name, ...rest]: readonly string[]): Promise<number> {
   if (name === undefined) {
     printNote(await rootUsage());
     return exitCodes.usage;
@@ -70,7 +78,7 @@ export async function runProgram([name, ...rest]: readonly string[]): Promise<Ex
   // citty sees the positional arguments alone; it checks that none is missing.
   const rawArgs = ["--", ...given.positionals];
   const { result } = await runCommand(command.citty, { rawArgs, data: given });
-  return result as ExitCode;
+  return result as number;
 }
 
 /** Whether `--help` stands among the options; behind `--` it would be an argument. */

@@ -1,15 +1,17 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { PGlite } from "@electric-sql/pglite";
 import { leaseholdError } from "../errors.ts";
-import { optionalPackageError } from "../optional-package.ts";
+import { installed, optionalPackageError } from "../optional-package.ts";
 import { type Share, share } from "../shared.ts";
 import type { OwnPGlite } from "./like.ts";
+import { ownPGlite } from "./own.ts";
 import { takeOwnerLock } from "./owner-lock.ts";
 
 /** A PGlite in memory: its data ends with it. Throws LH106 when PGlite is not installed. */
 export async function openMemory(): Promise<OwnPGlite> {
   const { PGlite } = await loadPGlite();
-  return PGlite.create();
+  return ownPGlite(await PGlite.create());
 }
 
 /**
@@ -28,16 +30,11 @@ export async function openFolder(folder: string): Promise<Share<OwnPGlite>> {
   );
 }
 
-async function openOwned(path: string, create: () => Promise<OwnPGlite>): Promise<OwnPGlite> {
+async function openOwned(path: string, create: () => Promise<PGlite>): Promise<OwnPGlite> {
   const lock = takeOwnerLock(path);
   try {
     const db = await makeWhole(path, create);
-    return {
-      query: (text, values, options) => db.query(text, values, options),
-      exec: (sql) => db.exec(sql),
-      transaction: (work) => db.transaction(work),
-      close: () => db.close().finally(lock.release),
-    };
+    return ownPGlite(db, () => db.close().finally(lock.release));
   } catch (error) {
     lock.release();
     throw error;
@@ -49,7 +46,7 @@ async function openOwned(path: string, create: () => Promise<OwnPGlite>): Promis
  * leaves a part of a database, which no later start could open; the file FOLDER.creating tells, and
  * the part, in which nothing can have been stored yet, is deleted.
  */
-async function makeWhole(path: string, create: () => Promise<OwnPGlite>): Promise<OwnPGlite> {
+async function makeWhole(path: string, create: () => Promise<PGlite>): Promise<PGlite> {
   const creating = `${path}.creating`;
   if (existsSync(creating)) empty(path);
   if (existsSync(join(path, "PG_VERSION"))) return create();
@@ -72,9 +69,10 @@ function foreignFolderError(path: string): Error {
   );
 }
 
-async function loadPGlite(): Promise<typeof import("@electric-sql/pglite")> {
+async function loadPGlite(): Promise<Pick<typeof import("@electric-sql/pglite"), "PGlite">> {
   try {
-    return await import("@electric-sql/pglite");
+    const { PGlite } = await import("@electric-sql/pglite");
+    return { PGlite: installed("@electric-sql/pglite", PGlite) };
   } catch (error) {
     throw optionalPackageError("@electric-sql/pglite", error);
   }

@@ -21,6 +21,11 @@ const around = new AsyncLocalStorage<readonly Opened[]>();
 /** When a turn last began or ended, by `performance.now()`. */
 const movedAt = new WeakMap<PGliteLike, number>();
 
+/** Tells that a turn in the session began or ended that was not taken here, so nobody gives up. */
+export function noteMove(db: PGliteLike): void {
+  movedAt.set(db, performance.now());
+}
+
 /**
  * Runs `work` in a transaction once the session is free.
  *
@@ -44,12 +49,12 @@ export async function inTurn<T>(
   const done = db.transaction(async (tx): Promise<T> => {
     if (patience.over) return undefined as never; // nobody waits for this answer any more
     patience.stop();
-    movedAt.set(db, performance.now());
+    noteMove(db);
     try {
       return await around.run([...outer, opened], () => work(tx));
     } finally {
       opened.open = false;
-      movedAt.set(db, performance.now());
+      noteMove(db);
     }
   });
   return Promise.race([done, patience.lost]).finally(patience.stop);

@@ -1,4 +1,3 @@
-import type { EndEvent, LeaseholdEvents } from "../../job-event.ts";
 import type { WorkOptions } from "../../work-options.ts";
 import type { Worker } from "../../worker.ts";
 import type { Argument, Given } from "../arguments.ts";
@@ -6,21 +5,13 @@ import { command } from "../command.ts";
 import { formatCounts } from "../drain-report.ts";
 import { type ExitCode, exitCodes } from "../exit-codes.ts";
 import { usageError } from "../failure.ts";
-import type { RunnableClient } from "../handler-exports.ts";
 import { type HealthServer, startHealthServer } from "../health-server.ts";
+import { tellJobs, tellOwnError } from "../job-lines.ts";
 import { durationOption, flag, integerOption, listOption, textOption } from "../option-values.ts";
 import { keepStdoutForData, printData, printNote } from "../output.ts";
-import { readableDuration } from "../readable.ts";
-import {
-  closePatiently,
-  fileArgument,
-  kindsArgument,
-  openRunnable,
-  tellError,
-} from "../runnable-client.ts";
+import { closePatiently, fileArgument, kindsArgument, openRunnable } from "../runnable-client.ts";
 import { watchStopSignals } from "../stop-signals.ts";
 import { surviveStrayErrors } from "../stray-errors.ts";
-import { oneLine } from "../text-width.ts";
 
 const args = {
   file: fileArgument,
@@ -119,27 +110,4 @@ function tellBegin(worker: Worker, server: HealthServer | undefined): void {
   const { concurrency } = worker.health();
   const health = server === undefined ? "" : ` Health on port ${server.port}.`;
   printNote(`Working as ${worker.name}, ${concurrency} at a time.${health}`);
-}
-
-/** A line for each job that does not go straight; for every one where that is wanted. */
-function tellJobs(client: RunnableClient, verbose: boolean): void {
-  const line = (what: string, { id, kind, key, attempt, durationMs }: EndEvent, why = "") =>
-    printNote(
-      oneLine(
-        `${what} ${kind} ${id}${key === null ? "" : ` ${key}`}, attempt ${attempt}, ${readableDuration(durationMs)}${why}`,
-      ),
-    );
-  client.on("failed", (event) => {
-    const { code, message } = event.error;
-    line(event.status === "queued" ? "retried" : event.status, event, `: ${code}: ${message}`);
-  });
-  client.on("released", (event) => line("released", event, `: ${event.code}`));
-  client.on("cancelled", (event) => line("cancelled", event));
-  client.on("lost", (event) => line("lost", event));
-  if (verbose) client.on("completed", (event) => line("completed", event));
-}
-
-/** What concerns the database as a whole, the worker logs itself. */
-function tellOwnError(event: LeaseholdEvents["error"]): void {
-  if (event.during === "extend" || event.during === "housekeeping") tellError(event);
 }
