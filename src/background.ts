@@ -7,8 +7,12 @@ import { Stopping } from "./stopping.ts";
  */
 export type KeepAlive = (task: () => Promise<void>) => void | Promise<void>;
 
-/** How long work may go on after SIGTERM, or after `close`, before it is told to stop. */
-const graceMs = 5_000;
+/** How work in the background is kept, and let go. */
+export interface BackgroundOptions {
+  readonly keepAlive: KeepAlive | undefined;
+  /** How long it may go on after a signal, or after `close`, before it is told to stop. */
+  readonly graceMs: number;
+}
 
 export interface BackgroundHooks {
   /** Once, when the grace is over: what is in hand is to be told to stop. */
@@ -19,14 +23,14 @@ export interface BackgroundHooks {
 
 /** Work that goes on in this process when its caller has an answer, and ends before the process does. */
 export class Background {
-  readonly #keepAlive: KeepAlive | undefined;
+  readonly #options: BackgroundOptions;
   readonly #hooks: BackgroundHooks;
   readonly #tasks = new Set<Promise<void>>();
   #stopping: Stopping | undefined;
   #stopped = false;
 
-  constructor(keepAlive: KeepAlive | undefined, hooks: BackgroundHooks) {
-    this.#keepAlive = keepAlive;
+  constructor(options: BackgroundOptions, hooks: BackgroundHooks) {
+    this.#options = options;
     this.#hooks = hooks;
   }
 
@@ -46,7 +50,7 @@ export class Background {
     const task = async (): Promise<void> => {
       if (!refused) await work().finally(() => ended.resolve());
     };
-    if (this.#keepAlive !== undefined) await this.#keepAlive(task);
+    if (this.#options.keepAlive !== undefined) await this.#options.keepAlive(task);
     else if (globalThis.process?.env.VERCEL) throw noKeepAlive();
     else setTimeout(() => void task(), 0);
     refused = this.#stopped; // meanwhile, and nobody would wait for the work
@@ -67,7 +71,7 @@ export class Background {
    */
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#stopping?.begin("stop", graceMs);
+    this.#stopping?.begin("stop", this.#options.graceMs);
     if (this.#hooks.asks()) return;
     const { overdue } = this.#stopping ?? {};
     while (this.#tasks.size > 0) {
@@ -81,7 +85,7 @@ export class Background {
   /** While there is work, a signal that ends the process is ours too. */
   #watch(): Stopping {
     return new Stopping(
-      { signals: true, graceMs },
+      { signals: true, graceMs: this.#options.graceMs },
       {
         onStop: () => {
           this.#stopped = true;

@@ -41,6 +41,11 @@ export interface LeaseholdOptions {
   /** How `start` keeps the process alive for its work; leasehold/next brings one. */
   keepAlive?: KeepAlive;
   /**
+   * How long jobs that `start` runs may go on after SIGTERM, SIGINT or `close` before their signal
+   * aborts. Shorter than what the platform leaves before it kills. Default 5 s.
+   */
+  grace?: Duration;
+  /**
    * Told of what a person must look at, such as money that nobody could find the truth about: each
    * alert at least once over all clients that have a hook, while requests, drains or workers of this
    * client go on. What it throws is logged, and the alert is told again.
@@ -126,7 +131,7 @@ export interface Leasehold {
   /**
    * Answers first and works after: enqueues a job and runs it in this process, when the caller has its
    * answer, under a lease that renews itself; one attempt, unless the definition says otherwise. A
-   * definition with `startIn: "worker"` is only enqueued. After SIGTERM a job has 5 s to end; then it
+   * definition with `startIn: "worker"` is only enqueued. After SIGTERM a job has `grace` to end; then it
    * fails with SHUTDOWN, and what it held is given back. Throws as enqueue does; LH105 without a
    * handler, LH109 where the work would be cut off (on Vercel without `keepAlive`, or while the
    * process is stopping), and then nothing was written. Source: the SQL functions enqueue, claim_job.

@@ -1,4 +1,4 @@
-import { Alerts, alerts, type OnAlert } from "./alerts.ts";
+import { Alerts, alerts } from "./alerts.ts";
 import type { Leasehold, LeaseholdOptions } from "./client.ts";
 import { withAccess } from "./client-access.ts";
 import { type ClientParts, handlerParts } from "./client-parts.ts";
@@ -22,7 +22,7 @@ import { Starter } from "./start.ts";
 import { cancel, retry, status } from "./status.ts";
 import { Sweeps } from "./sweep.ts";
 import { transactionCaller } from "./tx.ts";
-import { workSettings } from "./work-options.ts";
+import { graceMs, workSettings } from "./work-options.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
 const optionNames = [
@@ -31,6 +31,7 @@ const optionNames = [
   "handlers",
   "logger",
   "keepAlive",
+  "grace",
   "onAlert",
   "housekeeping",
   "cache",
@@ -42,8 +43,12 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   const { database, events } = parts;
   const workers = new Set<Worker>();
   const flights = new SingleFlight(parts, keepBounds(options.cache));
-  const starter = new Starter(parts, options.keepAlive);
-  const looks = new Looks(parts, options.keepAlive);
+  const background = {
+    keepAlive: optionalFunction("keepAlive", options.keepAlive),
+    graceMs: graceMs(options.grace === undefined ? "5s" : options.grace),
+  };
+  const starter = new Starter(parts, background);
+  const looks = new Looks(parts, background);
   const call = (tx: unknown): Database["call"] =>
     tx === undefined ? database.call.bind(database) : transactionCaller(tx, database.schema);
   /** Housekeeping in the wake of a request, which does not wait for it. */
@@ -133,15 +138,15 @@ function clientParts(options: LeaseholdOptions): ClientParts {
   const sweeps = new Sweeps({ database, events, log });
   return {
     ...{ database, events, log, sweeps },
-    alerts: new Alerts({ database, events, log }, hookOf(options.onAlert)),
+    alerts: new Alerts({ database, events, log }, optionalFunction("onAlert", options.onAlert)),
     housekeeping: new Housekeeping({ database, events, sweeps }, housekeeping),
     ...handlerParts(database, handlersOf(handlers)),
   };
 }
 
-function hookOf(onAlert: unknown): OnAlert | undefined {
-  if (onAlert === undefined || typeof onAlert === "function") return onAlert as OnAlert;
-  throw invalidArgument("onAlert", onAlert, "a function of the alert");
+function optionalFunction<Given>(name: string, value: Given): Given {
+  if (value === undefined || typeof value === "function") return value;
+  throw invalidArgument(name, value, "a function");
 }
 
 function databaseOf({ database, schema }: LeaseholdOptions): Database {

@@ -1,4 +1,4 @@
-import { Background, type KeepAlive } from "./background.ts";
+import { Background, type BackgroundOptions } from "./background.ts";
 import { claimMany } from "./claim.ts";
 import { processName } from "./claimant.ts";
 import type { ClientParts } from "./client-parts.ts";
@@ -26,10 +26,10 @@ export class Looks {
   #askAt = 0;
   #underWay = false;
 
-  constructor(parts: ClientParts, keepAlive: KeepAlive | undefined) {
+  constructor(parts: ClientParts, options: BackgroundOptions) {
     this.#parts = parts;
     this.#crew = new Crew(parts, () => undefined);
-    this.#background = new Background(keepAlive, {
+    this.#background = new Background(options, {
       onGraceOver: () => this.#crew.abort(lastWordMs),
       asks: () => this.#crew.asks(),
     });

@@ -1,5 +1,5 @@
 import { defaultLeaseMs } from "./attempt.ts";
-import { Background, Deferred, type KeepAlive } from "./background.ts";
+import { Background, type BackgroundOptions, Deferred } from "./background.ts";
 import { claimJob } from "./claim.ts";
 import { processName } from "./claimant.ts";
 import type { ClientParts } from "./client-parts.ts";
@@ -40,11 +40,11 @@ export class Starter {
   readonly #background: Background;
   readonly #name = processName("start");
 
-  constructor(parts: ClientParts, keepAlive: KeepAlive | undefined) {
+  constructor(parts: ClientParts, options: BackgroundOptions) {
     this.#parts = parts;
     // Nobody else would start such a job again: it fails with its process.
     this.#crew = new Crew(parts, () => undefined, { defaultTimeoutMs, onShutdown: "fail" });
-    this.#background = new Background(keepAlive, {
+    this.#background = new Background(options, {
       onGraceOver: () => this.#crew.abort(lastWordMs),
       asks: () => this.#crew.asks(),
     });

@@ -100,6 +100,11 @@ describe("a bad option is refused at once, by name, and the database is not touc
       schema: [5, "", null, {}, "a\0b", "s".repeat(64), "other"],
       handlers: [null, {}, run, [run], [job], [null], [handle(job, run), handle(job, run)]],
       logger: [null, {}, "console", { debug: run }],
+      grace: [...noDurations, "25h"],
+      onAlert: [null, {}, "page"],
+      keepAlive: [null, {}, "after"],
+      housekeeping: [null, 0, "off"],
+      cache: [null, 5, []],
       databse: [untouchable],
     }),
   )("%s of createLeasehold", (name, values) =>

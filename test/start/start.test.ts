@@ -89,13 +89,16 @@ describe.each(backends)("start on %s", (backend) => {
 
   test("close ends what is in hand: the job fails and says why", async () => {
     const running = deferred();
-    const leasehold = client(
-      db.database,
-      handle(assess, async ({ signal }) => {
-        running.resolve();
-        throw await aborted(signal);
-      }),
-    );
+    const leasehold = createLeasehold({
+      database: db.database,
+      handlers: [
+        handle(assess, async ({ signal }) => {
+          running.resolve();
+          throw await aborted(signal);
+        }),
+      ],
+      grace: 100,
+    });
     const started = await leasehold.start(assess, {});
     if (started.outcome !== "created") throw new Error(started.outcome);
     await running.promise;

@@ -18,7 +18,8 @@ function tell(message: object): Promise<void> {
 
 const word = () => new Promise<unknown>((resolve) => process.once("message", resolve));
 
-const client = (...handlers: Handled[]) => createLeasehold({ database: pg(url), handlers });
+const client = (...handlers: Handled[]) =>
+  createLeasehold({ database: pg(url), handlers, grace: 300 });
 
 /** Dies here when the parent said so; nothing is cleaned up. */
 async function dies(point: Point): Promise<void> {
