@@ -27,7 +27,8 @@ export interface ServeOptions {
   ready?: string;
 }
 
-const readyWithinMs = 60_000;
+/** `next dev` compiles the page that is asked for, on a machine that may be busy. */
+const readyWithinMs = 120_000;
 
 const running = new Set<NextServer>();
 process.on("exit", () => {
