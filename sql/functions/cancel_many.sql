@@ -6,28 +6,27 @@ declare
   v_now constant timestamptz := clock_timestamp();
   v_cancelled int := 0;
   v_requested int := 0;
-  v_owed jsonb := '[]';
+  v_owed jsonb[] := '{}';
   -- In this order: what is gone after the wait for the locks was there before it.
-  v_skipped jsonb := leasehold._unmatched(p_filter);
+  v_gone jsonb := leasehold._unmatched(p_filter);
   v_ids constant uuid[] := leasehold._bulk_ids(p_filter, array['queued', 'running']);
   v_jobs constant leasehold.jobs[] := leasehold._lock_bulk(v_ids);
+  v_skipped jsonb[] := '{}';
   v_job leasehold.jobs;
   v_answer jsonb;
 begin
-  v_skipped := v_skipped || leasehold._vanished(v_ids, v_jobs);
+  v_gone := v_gone || leasehold._vanished(v_ids, v_jobs);
   foreach v_job in array v_jobs loop
     v_answer := leasehold._cancel(v_job.id, p_filter ->> 'owner', v_now, true);
     -- Also where it was an orphan, which a cancel reaps.
-    v_owed := v_owed || leasehold._owed(v_job, v_answer ->> 'status');
+    v_owed := array_append(v_owed, leasehold._owed(v_job, v_answer ->> 'status'));
     case v_answer ->> 'outcome'
       when 'cancelled' then v_cancelled := v_cancelled + 1;
       when 'requested' then v_requested := v_requested + 1;
-      else v_skipped := v_skipped || jsonb_build_object('id', v_job.id, 'outcome', v_answer ->> 'outcome');
+      else v_skipped := array_append(v_skipped, jsonb_build_object('id', v_job.id, 'outcome', v_answer ->> 'outcome'));
     end case;
   end loop;
-  if v_owed <> '[]' then
-    perform leasehold._pay(v_owed);
-  end if;
-  return jsonb_build_object('cancelled', v_cancelled, 'requested', v_requested, 'skipped', v_skipped);
+  perform leasehold._pay(array_remove(v_owed, null));
+  return jsonb_build_object('cancelled', v_cancelled, 'requested', v_requested, 'skipped', v_gone || to_jsonb(v_skipped));
 end
 $$;

@@ -16,7 +16,7 @@ begin
   update leasehold.jobs j set
     lease_until = least(v_now + coalesce(c.lease_ms, j.lease_ms) * interval '1 millisecond', j.timeout_at)
   from jsonb_to_recordset(p_claims) c (id uuid, generation int, lease_ms int)
-  where j.id = c.id and j.id = any (v_locked) and j.generation + 0 = c.generation;
+  where j.id = c.id and c.id = any (v_locked) and j.generation + 0 = c.generation;
   select coalesce(jsonb_agg(jsonb_build_object('id', (c.claim ->> 'id')::uuid) || case
       when j.id is null then leasehold._not_held() else leasehold._held(j, not j.id = any (v_locked)) end order by c.nth), '[]')
   into v_answers

@@ -24,12 +24,13 @@ begin
   perform leasehold._check_outcomes(p_outcomes);
   v_locked := leasehold._lock_claims(p_outcomes);
 
-  -- The straight case in one statement: completed, with nothing else to decide.
+  -- The straight case in one statement: completed, with nothing else to decide. The locked ids are asked
+  -- of the outcome, not of the job: else the planner goes through all outcomes for each job.
   with straight as (
     update leasehold.jobs j set status = 'completed', result = o.result, finished_at = v_now,
       lease_until = null, budget_releases = 0, rerun = null
     from jsonb_to_recordset(p_outcomes) o (id uuid, action text, result jsonb, error jsonb)
-    where j.id = o.id and j.id = any (v_locked) and o.action = 'complete' and j.rerun is null and o.error is null
+    where j.id = o.id and o.id = any (v_locked) and o.action = 'complete' and j.rerun is null and o.error is null
       and j.money is null and j.kind <> 'leasehold.reconcile'
       and (o.result is null or octet_length(o.result::text) <= 1048576)
     returning j.id)

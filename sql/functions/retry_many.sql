@@ -12,14 +12,10 @@ declare
   v_skipped jsonb := leasehold._unmatched(p_filter);
   v_ids constant uuid[] := leasehold._bulk_ids(p_filter, array['failed', 'cancelled']);
   v_jobs constant leasehold.jobs[] := leasehold._lock_bulk(v_ids);
-  v_answers jsonb;
+  v_answer jsonb;
 begin
   v_skipped := v_skipped || leasehold._vanished(v_ids, v_jobs);
-  v_answers := leasehold._retry_many(v_jobs, v_now);
-  return (
-    select jsonb_build_object(
-      'retried', count(*) filter (where a.value ->> 'outcome' = 'retried'),
-      'skipped', v_skipped || coalesce(jsonb_agg(a.value) filter (where a.value ->> 'outcome' <> 'retried'), '[]'))
-    from jsonb_array_elements(v_answers) a);
+  v_answer := leasehold._retry_many(v_jobs, v_now);
+  return v_answer || jsonb_build_object('skipped', v_skipped || (v_answer -> 'skipped'));
 end
 $$;

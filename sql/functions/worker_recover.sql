@@ -4,7 +4,8 @@
 --   worker  the name that the worker gives claim; it must be nobody else's
 --   kinds   the kinds that it claims
 --   known   the ids of the jobs that it has in hand, whatever their generation
--- Only for a worker that has no claim under way. Waits for nobody.
+-- Only for a worker that has no claim under way. Waits for nobody: what others hold, the job or its
+-- account, is left for the next time, or for its lease to run out.
 -- Errors: LH002 for a blank name and for empty or null kinds.
 create or replace function leasehold.worker_recover(p_worker text, p_kinds text[], p_known uuid[])
 returns int language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -22,6 +23,7 @@ begin
     where j.worker = p_worker and j.id <> all (coalesce(p_known, '{}'))
     for no key update of j skip locked
   loop
+    continue when not leasehold._money_free(v_job, 'release', false);
     perform leasehold._release(v_job, 0, 'CLAIM_LOST', v_now);
     v_count := v_count + 1;
   end loop;

@@ -7,9 +7,9 @@ returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_job leasehold.jobs;
 begin
+  perform leasehold._lock_subject(p_id);
   perform leasehold._reap(array(
     select j.id from leasehold.jobs j where j.id = p_id and (p_owner is null or j.owner = p_owner)), p_now, p_owes);
-  perform leasehold._lock_subject(p_id);
   select j.* into v_job from leasehold.jobs j
   where j.id = p_id and (p_owner is null or j.owner = p_owner) for no key update;
   if not found then

@@ -26,7 +26,7 @@ create or replace function leasehold._enqueue_all(p_jobs jsonb, p_unpaid int[], 
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_answers jsonb[];
-  v_owed jsonb := '[]';
+  v_owed jsonb[] := '{}';
   v_item record;
 begin
   perform leasehold._lock_once(p_jobs, p_now);
@@ -47,11 +47,11 @@ begin
         v_item.defaults, v_item.nth::int, p_now),
       v_item.job ->> 'on_conflict', v_item.job ->> 'once', (v_item.job ->> 'once_for_ms')::numeric::bigint, p_now, true);
     if v_answers[v_item.nth] ? 'owed' then
-      v_owed := v_owed || (v_answers[v_item.nth] -> 'owed');
+      v_owed := v_owed || array(select jsonb_array_elements(v_answers[v_item.nth] -> 'owed'));
       v_answers[v_item.nth] := v_answers[v_item.nth] - 'owed';
     end if;
   end loop;
-  if v_owed <> '[]' or p_jobs @? '$[*].cost ? (@ > 0)' then
+  if cardinality(v_owed) > 0 or p_jobs @? '$[*].cost ? (@ > 0)' then
     v_answers := leasehold._hold_many(p_jobs, v_answers, v_owed, p_unpaid, p_now);
   end if;
   return to_jsonb(coalesce(v_answers, array[]::jsonb[]));
@@ -93,24 +93,24 @@ $$;
 -- nothing is waited for. Decided in the order of the input; an account that can't pay for one job may
 -- still pay for a cheaper one behind it.
 create or replace function leasehold._hold_many(
-  p_jobs jsonb, p_answers jsonb[], p_owed jsonb, p_unpaid int[], p_now timestamptz)
+  p_jobs jsonb, p_answers jsonb[], p_owed jsonb[], p_unpaid int[], p_now timestamptz)
 returns jsonb[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_answers jsonb[] := p_answers;
-  v_accounts constant text[] := array(
-    select distinct e.job ->> 'account' from jsonb_array_elements(p_jobs) e (job)
-    where (e.job ->> 'cost')::numeric > 0 order by 1);
+  v_accounts text[];
   v_left bigint[];
   v_unpaid int[] := p_unpaid;
   v_kept_out text[] := '{}';  -- keys, and ids of first jobs of a name, of jobs that can't pay
   v_again boolean := false;
   v_item record;
 begin
-  perform leasehold._lock_accounts(v_accounts || array(select o.account from jsonb_to_recordset(p_owed) o (account text)));
+  v_accounts := leasehold._lock_accounts(array(
+    select distinct e.job ->> 'account' from jsonb_array_elements(p_jobs) e (job) where (e.job ->> 'cost')::numeric > 0)
+    || array(select distinct o ->> 'account' from unnest(p_owed) o));
   perform leasehold._pay(p_owed);
   v_left := array(
-    select coalesce(a.available, 0) from unnest(v_accounts) with ordinality n (account, nth)
-    left join leasehold.accounts a on a.account = n.account order by n.nth);
+    select a.available from unnest(v_accounts) with ordinality n (account, nth)
+    join leasehold.accounts a on a.account = n.account order by n.nth);
   for v_item in
     select e.nth, a.nth as place, (e.job ->> 'cost')::numeric::bigint as cost,
       p_answers[e.nth] ->> 'outcome' as outcome, p_answers[e.nth] ->> 'id' as id,
@@ -138,7 +138,9 @@ begin
     v_answers[v_item.nth] := jsonb_build_object('outcome', 'insufficient', 'id', null, 'status', null);
     if v_item.named then
       v_unpaid := v_unpaid || v_item.nth::int;
-      v_kept_out := v_kept_out || array_remove(array[v_item.key, v_item.id], null);
+      if v_item.outcome = 'created' then
+        v_kept_out := v_kept_out || array_remove(array[v_item.key, v_item.id], null);
+      end if;
     end if;
   end loop;
   -- A job with another key may have met the name's first job before that was known to be unpaid.

@@ -120,7 +120,9 @@ begin
     perform leasehold._clear_key(p_job, p_holder, p_now);
     return '[]';
   end if;
-  return coalesce((select r.owed from leasehold._reap(array[p_holder.id], p_now, true) r), '[]');
+  return (
+    select coalesce(jsonb_agg(r.owed) filter (where r.owed is not null), '[]')
+    from leasehold._reap(array[p_holder.id], p_now, true) r);
 end
 $$;
 

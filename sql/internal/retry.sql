@@ -127,13 +127,15 @@ end
 $$;
 
 -- Retries the given jobs, which the caller has locked in their order. All keys come first, then the
--- accounts, in the order of their names: nothing is waited for while an account is held.
+-- accounts, in the order of their names: nothing is waited for while an account is held. Answers
+-- {retried, skipped}.
 create or replace function leasehold._retry_many(p_jobs leasehold.jobs[], p_now timestamptz)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  v_answers jsonb := '[]';
+  v_retried int := 0;
+  v_skipped jsonb[] := '{}';
   v_paying leasehold.jobs[] := '{}';
-  v_owed jsonb := '[]';
+  v_owed jsonb[] := '{}';
   v_job leasehold.jobs;
   v_restarted jsonb;
   v_outcome text;
@@ -143,31 +145,32 @@ begin
     if v_outcome is null then
       v_restarted := leasehold._restart_owing(v_job, p_now);
       v_outcome := v_restarted ->> 'outcome';
-      v_owed := v_owed || (v_restarted -> 'owed');
+      v_owed := v_owed || array(select jsonb_array_elements(v_restarted -> 'owed'));
     end if;
-    if v_outcome = 'retried' and v_job.cost is not null then
-      v_paying := v_paying || v_job;
-      continue;
-    elsif v_outcome = 'retried' then
+    if v_outcome <> 'retried' then
+      v_skipped := array_append(v_skipped, jsonb_build_object('id', v_job.id, 'outcome', v_outcome));
+    elsif v_job.cost is not null then
+      v_paying := array_append(v_paying, v_job);
+    else
       perform leasehold._retried(v_job, p_now);
+      v_retried := v_retried + 1;
     end if;
-    v_answers := v_answers || jsonb_build_object('id', v_job.id, 'outcome', v_outcome);
   end loop;
-  if cardinality(v_paying) > 0 or v_owed <> '[]' then
-    perform leasehold._lock_accounts(array(select p.account from unnest(v_paying) p)
-      || array(select o.account from jsonb_to_recordset(v_owed) o (account text)));
+  if cardinality(v_paying) > 0 or cardinality(v_owed) > 0 then
+    perform leasehold._lock_accounts(array(select distinct p.account from unnest(v_paying) p)
+      || array(select distinct o ->> 'account' from unnest(v_owed) o));
     perform leasehold._pay(v_owed);
   end if;
   foreach v_job in array v_paying loop
-    v_outcome := case when leasehold._hold_again(v_job, p_now) then 'retried' else 'insufficient' end;
-    if v_outcome = 'retried' then
+    if leasehold._hold_again(v_job, p_now) then
       perform leasehold._retried(v_job, p_now);
+      v_retried := v_retried + 1;
     else
       perform leasehold._unretry(v_job);
+      v_skipped := array_append(v_skipped, jsonb_build_object('id', v_job.id, 'outcome', 'insufficient'));
     end if;
-    v_answers := v_answers || jsonb_build_object('id', v_job.id, 'outcome', v_outcome);
   end loop;
-  return v_answers;
+  return jsonb_build_object('retried', v_retried, 'skipped', to_jsonb(v_skipped));
 end
 $$;
 
@@ -186,7 +189,7 @@ begin
       select r.* into v_reaped from leasehold.jobs j, leasehold._reap(array[j.id], p_now, true) r
       where j.kind = p_job.kind and j.key = p_job.key and j.status in ('queued', 'running');
       exit when not found;
-      v_owed := v_owed || v_reaped.owed;
+      v_owed := v_owed || case when v_reaped.owed is null then '[]' else v_reaped.owed end;
       exit when v_reaped.status not in ('failed', 'cancelled');
     end;
   end loop;

@@ -42,7 +42,7 @@ describe("leasehold dev", () => {
     expect(end.code).toBe(code);
     if (code > 125 && code < 128)
       expect(end.stderr).toMatch(/leasehold: The command "\S+" .*\n.*--/);
-    expect(end.stderr).toContain("No --handlers, so no worker");
+    expect(end.stderr).toContain("No --handlers, so no worker of mine");
     expect(project.beside()).toEqual(closed);
   });
 

@@ -151,6 +151,27 @@ describe.each(backends)("credits on %s", (backend) => {
     });
   });
 
+  test("a hold that has ended can't end again, even where the job says that it holds", async () => {
+    await grant();
+    const id = await running(paid);
+    await call("complete", id, 1);
+    const row = await job(id);
+    await query(
+      `update leasehold.jobs set status = 'running', money = 'held', finished_at = null,
+         lease_until = clock_timestamp() where id = $1`,
+      [id],
+    );
+    await expect(call("complete", id, 1)).rejects.toThrow();
+    await expect(call("fail", id, 1, { code: "X", message: "x" }, true)).rejects.toThrow();
+    await query(
+      `update leasehold.jobs set status = 'completed', money = 'captured', finished_at = $2,
+         lease_until = null where id = $1`,
+      [id, row?.finished_at],
+    );
+    expect(await kinds()).toEqual(["grant", "hold", "capture"]);
+    expect(await credits()).toMatchObject({ available: 7, held: 0 });
+  });
+
   const endings: Record<string, (id: string) => Promise<unknown>> = {
     "fail for good": (id) => call("fail", id, 1, { code: "X", message: "x" }, true),
     "a requested cancel and a release": async (id) => {

@@ -189,6 +189,22 @@ describe.each(backends)("reconcile on %s", (backend) => {
     expect(await job(id)).toMatchObject({ money: "refunded" });
   });
 
+  test("a look at an earlier run says nothing of the present one", async () => {
+    const id = await failed();
+    const [first, generation] = await looking();
+    await call("fail", first, generation, broken, true);
+    expect(await call("retry", id)).toMatchObject({ outcome: "retried" });
+    await call("cancel", id);
+    expect(await job(id)).toMatchObject({ money: "checking", run: 2 });
+    expect(await call("retry", first)).toMatchObject({ outcome: "retried" });
+    const [claimed] = await rows("claim_job", first);
+    await call("complete", first, claimed?.generation, { ledger: "charged" });
+    expect(await job(id)).toMatchObject({ money: "checking" });
+    const [second, next] = await looking();
+    await call("complete", second, next, { ledger: "refunded" });
+    expect(await job(id)).toMatchObject({ money: "refunded" });
+  });
+
   test("a result that says nothing of the ledger is refused", async () => {
     await failed();
     const [looked, generation] = await looking();

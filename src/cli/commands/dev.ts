@@ -169,7 +169,9 @@ async function startWorker(
 ): Promise<{ broken: Promise<unknown> }> {
   const broken = new Promise<never>(() => undefined);
   if (handlers === undefined) {
-    printNote("No --handlers, so no worker: jobs wait until something else runs them.");
+    printNote(
+      "No --handlers, so no worker of mine: your command runs its jobs itself, by start, work or drain.",
+    );
     return { broken };
   }
   surviveStrayErrors("worker");
