@@ -5,6 +5,9 @@ import { defineConfig } from "vitest/config";
 const rooms = ["sql", "races", "client", "tx", "drain", "worker", "drivers", "start", "http"];
 const withoutTraces = rooms.map((room) => `test/${room}/**/*.test.ts`);
 
+/** The command line, as a user starts it. */
+const commands = "test/cli/**/*.test.ts";
+
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
@@ -17,8 +20,14 @@ export default defineConfig({
       { extends: true, test: { name: "together", include: withoutTraces, isolate: false } },
       {
         extends: true,
-        test: { name: "apart", include: ["test/**/*.test.ts"], exclude: withoutTraces },
+        test: {
+          name: "apart",
+          include: ["test/**/*.test.ts"],
+          exclude: [...withoutTraces, commands],
+        },
       },
+      // Every test starts processes of its own; `npm run test:cli`.
+      { extends: true, test: { name: "commands", include: [commands] } },
     ],
   },
 });

@@ -107,6 +107,13 @@ const gates: Record<string, (on: Session, set: Three) => Promise<unknown>> = {
     on.query("select from leasehold.accounts where account = 'y' for no key update"),
 };
 
+/** A pair meets at one gate in one order, and at the other in the other: half of the time for all. */
+function gateOf(first: string, second: string): string {
+  const names = Object.keys(calls);
+  const [i, j] = [names.indexOf(first), names.indexOf(second)];
+  return Object.keys(gates)[(i + j + (i < j ? 1 : 0)) % 2] as string;
+}
+
 /**
  * The first call, given the jobs from a to c, comes as far as it gets and keeps what it has locked;
  * the second is given them from c to a. Then the gate opens, and whoever waits goes on.
@@ -132,16 +139,15 @@ describe.each(Object.keys(states))("over three jobs with a cost that are %s", (s
       await grant(race, 60 + index, account);
     }
     for (const other of Object.keys(calls)) {
-      for (const gate of Object.keys(gates)) {
-        const [first, second, prepare] = [calls[name], calls[other], states[state]];
-        if (!first || !second || !prepare) throw new Error("There is no such call");
-        try {
-          const kind = `against ${other}, ${gate}`;
-          await collide(sessions, gate, [first, second], await prepare(kind));
-          await call(race, "cancel_many", { kind, status: "queued" });
-        } catch (cause) {
-          throw new Error(`${name} against ${other}, held by ${gate}`, { cause });
-        }
+      const [first, second, prepare] = [calls[name], calls[other], states[state]];
+      if (!first || !second || !prepare) throw new Error("There is no such call");
+      const gate = gateOf(name, other);
+      try {
+        const kind = `against ${other}, ${gate}`;
+        await collide(sessions, gate, [first, second], await prepare(kind));
+        await call(race, "cancel_many", { kind, status: "queued" });
+      } catch (cause) {
+        throw new Error(`${name} against ${other}, held by ${gate}`, { cause });
       }
     }
   });
