@@ -1,20 +1,8 @@
 import type { JobStatus } from "../queue.ts";
+import type { JobMoney } from "../status.ts";
 
-/**
- * What a job has cost so far. `held`: taken aside. `captured`: spent by a job that completed.
- * `given_back`, `refunded`, `not_charged`: nothing was lost. `checking`: being found out, the only
- * one that changes after the job's end by itself. `charged`, `unknown`: a case for support. null:
- * the job costs nothing.
- */
-export type Money =
-  | "held"
-  | "captured"
-  | "given_back"
-  | "refunded"
-  | "checking"
-  | "charged"
-  | "not_charged"
-  | "unknown";
+/** What became of a job's money. Only `checking` changes by itself after the job's end. */
+export type Money = JobMoney;
 
 /** A job as its owner sees it over HTTP. Times are ISO 8601 in UTC. */
 export interface JobView<Result = unknown, Progress = unknown> {
