@@ -160,6 +160,7 @@ describe("a process that charges a ledger elsewhere", () => {
   const story: [Point, string][] = [
     ["before charge", "failed_not_charged"],
     ["after charge", "failed_refunded"],
+    ["before lookup", "failed_refunded"],
     ["after lookup", "failed_refunded"],
     ["after refund", "failed_refunded"],
   ];

@@ -2,7 +2,14 @@ import { Pool } from "pg";
 import { defineJob, type JobDefinition } from "../../../src/index.ts";
 
 /** The points at which a process may die in a ledger's story. */
-export type Point = "before charge" | "after charge" | "after lookup" | "after refund" | "";
+export type Point =
+  | "before charge"
+  | "after charge"
+  /** The failure was recorded. */
+  | "before lookup"
+  | "after lookup"
+  | "after refund"
+  | "";
 
 /** A ledger of the user's own, in a database that leasehold knows nothing of. */
 export class Ledger {
@@ -55,6 +62,7 @@ export function payment(
     lease: "2s",
     settlement: {
       async lookup(key) {
+        await at("before lookup");
         const answer = await ledger.lookup(key);
         await at("after lookup");
         return answer;
