@@ -71,8 +71,13 @@ begin
   for v_try in 1..10 loop
     insert into leasehold.jobs select p_job.*
     on conflict (kind, key) where key is not null and status in ('queued', 'running') do nothing;
-    if found then
-      return leasehold._entered(p_job, v_owed, p_now, p_owes);
+    if found and p_job.cost is not null and not p_owes and not leasehold._hold(p_job, p_now) then
+      delete from leasehold.jobs j where j.id = p_job.id;
+      return jsonb_build_object('outcome', 'insufficient', 'id', null, 'status', null);
+    elsif found then
+      perform leasehold._wake(p_job.kind, p_job.run_after, p_now);
+      v_answer := jsonb_build_object('outcome', 'created', 'id', p_job.id, 'status', 'queued');
+      return case when v_owed = '[]' then v_answer else v_answer || jsonb_build_object('owed', v_owed) end;
     end if;
     select j.* into v_holder from leasehold.jobs j
     where j.kind = p_job.kind and j.key = p_job.key and j.status in ('queued', 'running');
@@ -92,21 +97,6 @@ begin
   raise exception using errcode = 'LH005',
     message = format('kind %s, key %s: ten tries met a holder that was gone each time', quote_literal(p_job.kind), quote_literal(p_job.key)),
     hint = 'Try again; if it lasts, something enqueues and ends this key in a loop.';
-end
-$$;
-
--- The job is in the queue: takes what it costs, or takes the job out again.
-create or replace function leasehold._entered(p_job leasehold.jobs, p_owed jsonb, p_now timestamptz, p_owes boolean)
-returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  v_answer constant jsonb := jsonb_build_object('outcome', 'created', 'id', p_job.id, 'status', 'queued');
-begin
-  if p_job.cost is not null and not p_owes and not leasehold._hold(p_job, p_now) then
-    delete from leasehold.jobs j where j.id = p_job.id;
-    return jsonb_build_object('outcome', 'insufficient', 'id', null, 'status', null);
-  end if;
-  perform leasehold._wake(p_job.kind, p_job.run_after, p_now);
-  return case when p_owed = '[]' then v_answer else v_answer || jsonb_build_object('owed', p_owed) end;
 end
 $$;
 

@@ -65,14 +65,28 @@ $$;
 -- taken in the order of their names, and never waited for: whoever is refused one leaves the orphan.
 create or replace function leasehold._clear_key(p_job leasehold.jobs, p_holder leasehold.jobs, p_now timestamptz)
 returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_status text;
 begin
-  if p_job.cost is not null and p_holder.money = 'held' and p_job.account < p_holder.account
-    and leasehold._expired(p_holder, p_now) and not leasehold._try_account(p_job.account)
+  if p_job.cost is null or p_holder.money is distinct from 'held' or p_job.account >= p_holder.account
+    or not leasehold._expired(p_holder, p_now)
   then
-    return false;
+    return exists (
+      select from leasehold._reap(array[p_holder.id], p_now) r where r.status in ('failed', 'cancelled'));
   end if;
-  return exists (
-    select from leasehold._reap(array[p_holder.id], p_now) r where r.status in ('failed', 'cancelled'));
+  begin
+    if leasehold._try_account(p_job.account) then
+      select r.status into v_status from leasehold._reap(array[p_holder.id], p_now) r;
+      if found then
+        return v_status in ('failed', 'cancelled');
+      end if;
+    end if;
+    -- Another has reaped it, or is about to. Then the caller may have to wait for the key, and must let
+    -- go of the account before: whoever takes that key may be waiting for it.
+    raise exception using errcode = 'LH901';
+  exception when sqlstate 'LH901' then
+    return false;
+  end;
 end
 $$;
 
