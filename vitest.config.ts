@@ -5,8 +5,12 @@ import { defineConfig } from "vitest/config";
 const rooms = ["sql", "races", "client", "tx", "drain", "worker", "drivers", "start", "http"];
 const withoutTraces = rooms.map((room) => `test/${room}/**/*.test.ts`);
 
-/** The command line, as a user starts it. */
-const commands = "test/cli/**/*.test.ts";
+/** What starts processes of its own at every turn, the command line first: `npm run test:processes`. */
+const processes = [
+  "test/cli/**/*.test.ts",
+  "test/*/*process*.test.ts",
+  "test/worker/killed-workers.test.ts",
+];
 
 export default defineConfig({
   test: {
@@ -17,17 +21,19 @@ export default defineConfig({
     hookTimeout: 120_000,
     projects: [
       // One process for many files: to load the modules and PGlite for each took half of the time.
-      { extends: true, test: { name: "together", include: withoutTraces, isolate: false } },
+      {
+        extends: true,
+        test: { name: "together", include: withoutTraces, exclude: processes, isolate: false },
+      },
       {
         extends: true,
         test: {
           name: "apart",
           include: ["test/**/*.test.ts"],
-          exclude: [...withoutTraces, commands],
+          exclude: [...withoutTraces, ...processes],
         },
       },
-      // Every test starts processes of its own; `npm run test:cli`.
-      { extends: true, test: { name: "commands", include: [commands] } },
+      { extends: true, test: { name: "processes", include: processes } },
     ],
   },
 });
