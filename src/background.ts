@@ -1,3 +1,4 @@
+import type { Crew } from "./crew.ts";
 import { leaseholdError } from "./errors.ts";
 import { Stopping } from "./stopping.ts";
 
@@ -14,24 +15,18 @@ export interface BackgroundOptions {
   readonly graceMs: number;
 }
 
-export interface BackgroundHooks {
-  /** Once, when the grace is over: what is in hand is to be told to stop. */
-  onGraceOver(): void;
-  /** Whether the code that runs is part of the work. */
-  asks(): boolean;
-}
-
 /** Work that goes on in this process when its caller has an answer, and ends before the process does. */
 export class Background {
   readonly #options: BackgroundOptions;
-  readonly #hooks: BackgroundHooks;
+  readonly #crew: Pick<Crew, "abort" | "asks">;
   readonly #tasks = new Set<Promise<void>>();
   #stopping: Stopping | undefined;
   #stopped = false;
 
-  constructor(options: BackgroundOptions, hooks: BackgroundHooks) {
+  /** `crew` has the work in hand: it is told when the grace is over. */
+  constructor(options: BackgroundOptions, crew: Pick<Crew, "abort" | "asks">) {
     this.#options = options;
-    this.#hooks = hooks;
+    this.#crew = crew;
   }
 
   /** Whether it takes nothing more: it was stopped, or the process received a signal to end. */
@@ -72,7 +67,7 @@ export class Background {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#stopping?.begin("stop", this.#options.graceMs);
-    if (this.#hooks.asks()) return;
+    if (this.#crew.asks()) return;
     const { overdue } = this.#stopping ?? {};
     while (this.#tasks.size > 0) {
       const ended = Promise.all(this.#tasks);
@@ -90,7 +85,7 @@ export class Background {
         onStop: () => {
           this.#stopped = true;
         },
-        onGraceOver: () => this.#hooks.onGraceOver(),
+        onGraceOver: () => this.#crew.abort(),
       },
     );
   }

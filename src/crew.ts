@@ -12,6 +12,9 @@ import type { Finish } from "./record.ts";
 /** A handler that was told to stop may take so long. */
 const graceMs = 500;
 
+/** What is still to be said to the database at the end, it may be away. */
+export const lastWordMs = 1_000;
+
 export interface CrewOptions {
   /** How long one attempt may take where its definition does not say. Default 1 hour. */
   readonly defaultTimeoutMs?: number;
@@ -118,8 +121,8 @@ export class Crew {
   }
 
   /** Tells every handler to stop; what does not end by itself is released. */
-  abort(recordWithinMs: number): void {
-    this.#giveUpAt = performance.now() + graceMs + recordWithinMs;
+  abort(): void {
+    this.#giveUpAt = performance.now() + graceMs + lastWordMs;
     for (const { stop } of this.#attempts) stop.abort(new JobAbortedError("shutdown"));
   }
 

@@ -1,4 +1,5 @@
 import { maxTimerMs } from "./duration.ts";
+import { unreferenced } from "./unreferenced.ts";
 import { valueSize } from "./value-size.ts";
 
 /** How much is kept in memory, at the most. */
@@ -86,9 +87,9 @@ export class KeptValues {
     if (this.#timer !== undefined && this.#lookAt <= at) return;
     clearTimeout(this.#timer);
     this.#lookAt = at;
-    this.#timer = setTimeout(() => this.#dropExpired(), Math.min(pauseMs, maxTimerMs));
-    // Node's timers are objects.
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+    this.#timer = unreferenced(
+      setTimeout(() => this.#dropExpired(), Math.min(pauseMs, maxTimerMs)),
+    );
   }
 
   #dropExpired(): void {

@@ -11,9 +11,6 @@ const looksAtOnce = 5;
 /** How often pollers ask for looks that are due, at the most. */
 const askEveryMs = 1_000;
 
-/** What is still to be said to the database at the end, it may be away. */
-const lastWordMs = 1_000;
-
 /**
  * Looks at ledgers elsewhere that pollers start in passing: who waits for the word on its money also
  * brings it, without a worker or a cron.
@@ -29,10 +26,7 @@ export class Looks {
   constructor(parts: ClientParts, options: BackgroundOptions) {
     this.#parts = parts;
     this.#crew = new Crew(parts, () => undefined);
-    this.#background = new Background(options, {
-      onGraceOver: () => this.#crew.abort(lastWordMs),
-      asks: () => this.#crew.asks(),
-    });
+    this.#background = new Background(options, this.#crew);
   }
 
   /** Starts what is due, where this client has a settlement. Never throws, and waits for nothing. */

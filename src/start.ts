@@ -23,9 +23,6 @@ export type StartAnswer = Extract<
 /** How long an attempt in this process may take where the definition does not say. */
 const defaultTimeoutMs = 5 * 60_000;
 
-/** What is still to be said to the database at the end, it may be away. */
-const lastWordMs = 1_000;
-
 /** The waits after a claim that failed, in milliseconds; then pollers end the job by its start_by. */
 const claimAgainMs = [100, 500, 2_000, 5_000];
 
@@ -44,10 +41,7 @@ export class Starter {
     this.#parts = parts;
     // Nobody else would start such a job again: it fails with its process.
     this.#crew = new Crew(parts, () => undefined, { defaultTimeoutMs, onShutdown: "fail" });
-    this.#background = new Background(options, {
-      onGraceOver: () => this.#crew.abort(lastWordMs),
-      asks: () => this.#crew.asks(),
-    });
+    this.#background = new Background(options, this.#crew);
   }
 
   /** See `Leasehold.start`. */
@@ -102,7 +96,7 @@ export class Starter {
     if (claimed === undefined) return;
     const ended = this.#crew.begin(claimed);
     // The handler need not begin, but the job must not wait for its start_by.
-    if (this.#background.stopped) this.#crew.abort(lastWordMs);
+    if (this.#background.stopped) this.#crew.abort();
     await ended;
   }
 

@@ -1,4 +1,5 @@
 import { onTermination, type Termination, type TerminationOptions } from "./termination.ts";
+import { unreferenced } from "./unreferenced.ts";
 import type { WorkSettings } from "./work-options.ts";
 import type { WorkReport } from "./work-report.ts";
 
@@ -17,11 +18,6 @@ const afterEndMs = 1_000;
 
 /** npm hands a Ctrl-C on that the terminal has sent already: that is one signal, not two. */
 const sameSignalMs = 300;
-
-/** Node's timers are objects, and this one must not keep the process alive. */
-function unreferenced(timer: { unref?(): unknown } | number): void {
-  if (typeof timer === "object") timer.unref?.();
-}
 
 /** How a worker comes to its end: by `stop` or a signal, through a grace, with a last deadline. */
 export class Stopping {

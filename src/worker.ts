@@ -1,6 +1,6 @@
 import { Alarm } from "./alarm.ts";
 import type { ClientParts } from "./client-parts.ts";
-import { Crew } from "./crew.ts";
+import { Crew, lastWordMs } from "./crew.ts";
 import { briefly } from "./describe-error.ts";
 import type { Duration } from "./duration.ts";
 import { LeaseholdError } from "./errors.ts";
@@ -61,9 +61,6 @@ const pruneEveryMs = 60_000;
 
 /** The waits after a failed beginning, in milliseconds; the last one is repeated. */
 const beginAgainMs = [100, 500, 1_000, 2_000, 5_000];
-
-/** What is still to be said to the database at the end, it may be away. */
-const lastWordMs = 1_000;
 
 /** LeaseholdErrors that pass. */
 const passing: readonly string[] = ["LH005", "LH108"];
@@ -126,7 +123,7 @@ class RunningWorker implements Worker {
         this.#lookout.stop();
         this.#alarm.ring();
       },
-      onGraceOver: () => this.#crew.abort(lastWordMs),
+      onGraceOver: () => this.#crew.abort(),
     });
     this.ended = this.#work();
     this.ended.catch(() => undefined); // the log and the event tell of it as well

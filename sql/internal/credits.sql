@@ -2,18 +2,8 @@
 -- ends otherwise, always by the function call that changes its status. A capture touches the hold
 -- alone; only holds, give-backs, grants and refunds touch an account.
 
--- Writes the hold of a job's present run and its entry.
-create or replace function leasehold._open_hold(p_job_id uuid, p_run int, p_account text, p_amount bigint, p_now timestamptz)
-returns void language sql volatile set search_path = pg_catalog, pg_temp as $$
-  with hold as (
-    insert into leasehold.holds (job_id, run, account, amount, created_at)
-    values (p_job_id, p_run, p_account, p_amount, p_now)
-    returning id)
-  insert into leasehold.entries (at, account, kind, available_delta, held_delta, hold, job_id)
-  select p_now, p_account, 'hold', -p_amount, p_amount, hold.id, p_job_id from hold
-$$;
-
--- Takes what a job costs from its account; false where too little is available. Waits for the account.
+-- Takes what a job costs from its account, with the hold of its present run and its entry; false where
+-- too little is available. Waits for the account.
 create or replace function leasehold._hold(p_job leasehold.jobs, p_now timestamptz)
 returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
@@ -22,7 +12,12 @@ begin
   if not found then
     return false;
   end if;
-  perform leasehold._open_hold(p_job.id, p_job.run, p_job.account, p_job.cost, p_now);
+  with hold as (
+    insert into leasehold.holds (job_id, run, account, amount, created_at)
+    values (p_job.id, p_job.run, p_job.account, p_job.cost, p_now)
+    returning id)
+  insert into leasehold.entries (at, account, kind, available_delta, held_delta, hold, job_id)
+  select p_now, p_job.account, 'hold', -p_job.cost, p_job.cost, hold.id, p_job.id from hold;
   return true;
 end
 $$;
@@ -90,14 +85,6 @@ create or replace function leasehold._owed(p_job leasehold.jobs, p_status text)
 returns jsonb language sql immutable set search_path = pg_catalog, pg_temp as $$
   select case when p_job.money = 'held' and p_status in ('failed', 'cancelled')
     then jsonb_build_object('account', p_job.account, 'amount', p_job.cost) end
-$$;
-
--- What is available and what is held, in one snapshot.
-create or replace function leasehold._credits(p_account text)
-returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
-  select jsonb_build_object('account', p_account,
-    'available', coalesce((select a.available from leasehold.accounts a where a.account = p_account), 0),
-    'held', (select coalesce(sum(h.amount), 0) from leasehold.holds h where h.account = p_account and h.state = 'held'))
 $$;
 
 -- Locks an account, making it where it is new, and answers what is available.

@@ -82,7 +82,7 @@ begin
     select j.* into v_holder from leasehold.jobs j
     where j.kind = p_job.kind and j.key = p_job.key and j.status in ('queued', 'running');
     if found and leasehold._expired(v_holder, p_now) then
-      v_owed := v_owed || leasehold._clear_orphan(p_job, v_holder, p_now, p_owes);
+      v_owed := v_owed || coalesce(leasehold._clear_key(p_job, v_holder, p_now, p_owes), '[]');
       select j.* into v_holder from leasehold.jobs j where j.id = v_holder.id and j.status in ('queued', 'running');
     end if;
     if found then
@@ -97,22 +97,6 @@ begin
   raise exception using errcode = 'LH005',
     message = format('kind %s, key %s: ten tries met a holder that was gone each time', quote_literal(p_job.kind), quote_literal(p_job.key)),
     hint = 'Try again; if it lasts, something enqueues and ends this key in a loop.';
-end
-$$;
-
--- Reaps the orphan that holds the key, and answers what its account is owed. A single enqueue waits
--- for no account of another name here: it leaves the orphan.
-create or replace function leasehold._clear_orphan(
-  p_job leasehold.jobs, p_holder leasehold.jobs, p_now timestamptz, p_owes boolean)
-returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
-begin
-  if not p_owes then
-    perform leasehold._clear_key(p_job, p_holder, p_now);
-    return '[]';
-  end if;
-  return (
-    select coalesce(jsonb_agg(r.owed) filter (where r.owed is not null), '[]')
-    from leasehold._reap(array[p_holder.id], p_now, true) r);
 end
 $$;
 

@@ -2,7 +2,8 @@
 
 -- Ends or requeues those of the given jobs that are past their lease or start_by, and answers what
 -- became of each. Waits for nobody: a locked row is skipped, since whoever holds it is alive, and so is
--- a job whose account, or whose subject, is locked. p_owes leaves the accounts to _pay.
+-- a job whose account, or whose subject, is locked. p_owes leaves the accounts to _pay, and
+-- answers what each is owed.
 create or replace function leasehold._reap(p_ids uuid[], p_now timestamptz, p_owes boolean = false)
 returns table (id uuid, status text, owed jsonb) language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
@@ -29,7 +30,7 @@ begin
     v_job.last_error_message := leasehold._reap_message(v_code);
     id := v_job.id;
     status := leasehold._move(v_job, v_to, v_job.run_after, p_now, p_owes);
-    owed := leasehold._owed(v_job, status);
+    owed := case when p_owes then leasehold._owed(v_job, status) end;
     perform leasehold._event(v_job.id, 'reaped', v_job.generation, p_now, v_code, v_job.last_error_message,
       jsonb_strip_nulls(jsonb_build_object('attempt', v_job.attempts, 'to', status, 'worker', v_job.worker,
         'lease_until', leasehold._iso(v_job.lease_until))));

@@ -17,7 +17,7 @@ begin
   v_outcome := leasehold._no_retry(v_job);
   if v_outcome is null then
     begin
-      v_outcome := leasehold._restart(v_job, p_now);
+      v_outcome := leasehold._restart(v_job, p_now) ->> 'outcome';
       if v_outcome = 'retried' and v_job.cost is not null and not leasehold._hold_again(v_job, p_now) then
         raise exception using errcode = 'LH901';
       end if;
@@ -41,51 +41,60 @@ returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
     when p_job.money = 'checking' then 'money_unsettled' end
 $$;
 
--- Puts a finished job back to queued: 'retried' or 'conflict'. Its hold is the caller's to take.
-create or replace function leasehold._restart(p_job leasehold.jobs, p_now timestamptz)
-returns text language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- Puts a finished job back to queued: {outcome: 'retried' or 'conflict', owed}. Its hold is the caller's
+-- to take; p_owes, for one of many, leaves what an orphan in the way is owed to _pay.
+create or replace function leasehold._restart(p_job leasehold.jobs, p_now timestamptz, p_owes boolean = false)
+returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_holder leasehold.jobs;
+  v_freed jsonb;
+  v_owed jsonb := '[]';
 begin
   for v_try in 1..2 loop
     begin
       perform leasehold._requeue(p_job, p_now);
-      return 'retried';
+      return jsonb_build_object('outcome', 'retried', 'owed', v_owed);
     exception when unique_violation then
       select j.* into v_holder from leasehold.jobs j
       where j.kind = p_job.kind and j.key = p_job.key and j.status in ('queued', 'running');
-      exit when not found or not leasehold._clear_key(p_job, v_holder, p_now);
+      exit when not found;
+      v_freed := leasehold._clear_key(p_job, v_holder, p_now, p_owes);
+      exit when v_freed is null;
+      v_owed := v_owed || v_freed;
     end;
   end loop;
-  return 'conflict';
+  return jsonb_build_object('outcome', 'conflict', 'owed', v_owed);
 end
 $$;
 
--- Reaps the orphan that holds a job's key; true where the key is free now. The accounts of both are
--- taken in the order of their names, and never waited for: whoever is refused one leaves the orphan.
-create or replace function leasehold._clear_key(p_job leasehold.jobs, p_holder leasehold.jobs, p_now timestamptz)
-returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$
+-- Reaps the orphan that holds a job's key: what its account is owed, [] where nothing is; null where the
+-- key is not free by that. p_owes leaves its account to _pay; else the accounts of both are taken in the
+-- order of their names, and never waited for: whoever is refused one leaves the orphan.
+create or replace function leasehold._clear_key(
+  p_job leasehold.jobs, p_holder leasehold.jobs, p_now timestamptz, p_owes boolean)
+returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_status text;
 begin
-  if p_job.cost is null or p_holder.money is distinct from 'held' or p_job.account >= p_holder.account
+  if p_owes or p_job.cost is null or p_holder.money is distinct from 'held' or p_job.account >= p_holder.account
     or not leasehold._expired(p_holder, p_now)
   then
-    return exists (
-      select from leasehold._reap(array[p_holder.id], p_now) r where r.status in ('failed', 'cancelled'));
+    return (
+      select case when count(*) > 0 then coalesce(jsonb_agg(r.owed) filter (where r.owed is not null), '[]') end
+      from leasehold._reap(array[p_holder.id], p_now, p_owes) r where r.status in ('failed', 'cancelled'));
   end if;
   begin
     if leasehold._try_account(p_job.account) then
       select r.status into v_status from leasehold._reap(array[p_holder.id], p_now) r;
       if found then
-        return v_status in ('failed', 'cancelled');
+        return case when v_status in ('failed', 'cancelled') then '[]'::jsonb end;
       end if;
     end if;
     -- Another has reaped it, or is about to. Then the caller may have to wait for the key, and must let
     -- go of the account before: whoever takes that key may be waiting for it.
     raise exception using errcode = 'LH901';
   exception when sqlstate 'LH901' then
-    return false;
+    return null;
   end;
 end
 $$;
@@ -157,7 +166,7 @@ begin
   foreach v_job in array p_jobs loop
     v_outcome := leasehold._no_retry(v_job);
     if v_outcome is null then
-      v_restarted := leasehold._restart_owing(v_job, p_now);
+      v_restarted := leasehold._restart(v_job, p_now, true);
       v_outcome := v_restarted ->> 'outcome';
       v_owed := v_owed || array(select jsonb_array_elements(v_restarted -> 'owed'));
     end if;
@@ -185,28 +194,5 @@ begin
     end if;
   end loop;
   return jsonb_build_object('retried', v_retried, 'skipped', to_jsonb(v_skipped));
-end
-$$;
-
--- As _restart, for one of many, {outcome, owed}: an orphan in the way is reaped without its account.
-create or replace function leasehold._restart_owing(p_job leasehold.jobs, p_now timestamptz)
-returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
-declare
-  v_reaped record;
-  v_owed jsonb := '[]';
-begin
-  for v_try in 1..2 loop
-    begin
-      perform leasehold._requeue(p_job, p_now);
-      return jsonb_build_object('outcome', 'retried', 'owed', v_owed);
-    exception when unique_violation then
-      select r.* into v_reaped from leasehold.jobs j, leasehold._reap(array[j.id], p_now, true) r
-      where j.kind = p_job.kind and j.key = p_job.key and j.status in ('queued', 'running');
-      exit when not found;
-      v_owed := v_owed || case when v_reaped.owed is null then '[]' else v_reaped.owed end;
-      exit when v_reaped.status not in ('failed', 'cancelled');
-    end;
-  end loop;
-  return jsonb_build_object('outcome', 'conflict', 'owed', v_owed);
 end
 $$;

@@ -1,21 +1,8 @@
+import type { KindStats } from "../kind-stats.ts";
 import { answer, Failure } from "./answer.ts";
 import { callerOf } from "./caller.ts";
 import type { Door } from "./door.ts";
 import { bringsSecret } from "./secret.ts";
-
-/** What SQL's stats answers of one kind. */
-interface KindStats {
-  readonly kind: string;
-  readonly paused: boolean;
-  readonly queued: number;
-  readonly due: number;
-  readonly running: number;
-  readonly expired: number;
-  readonly completed: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  readonly oldest_due_ms: number | null;
-}
 
 const statuses = ["queued", "running", "completed", "failed", "cancelled"] as const;
 

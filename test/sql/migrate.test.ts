@@ -28,8 +28,12 @@ const outdate = (db: TestDatabase) =>
     `update ${db.quotedSchema}.migrations set checksum = 'older' where version = ${schemaVersion}`,
   );
 
+/** Of this database: pg_locks shows those of tests in others as well. */
 const advisoryLocks = (db: TestDatabase) =>
-  db.value("select count(*) from pg_locks where locktype = 'advisory'");
+  db.value(
+    `select count(*) from pg_locks where locktype = 'advisory'
+       and database = (select oid from pg_database where datname = current_database())`,
+  );
 
 const newerError = {
   code: "LH006",

@@ -1,20 +1,7 @@
+import type { KindStats } from "../../kind-stats.ts";
 import { listing } from "../listing.ts";
 import { readableDuration } from "../readable.ts";
 import type { Column } from "../table.ts";
-
-/** What SQL's stats answers of one kind. */
-export interface KindStats {
-  readonly kind: string;
-  readonly paused: boolean;
-  readonly queued: number;
-  readonly due: number;
-  readonly running: number;
-  readonly expired: number;
-  readonly completed: number;
-  readonly failed: number;
-  readonly cancelled: number;
-  readonly oldest_due_ms: number | null;
-}
 
 const columns: readonly Column<KindStats>[] = [
   ["QUEUED", (row) => row.queued],

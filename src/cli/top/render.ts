@@ -1,4 +1,4 @@
-import type { KindStats } from "../commands/stats.ts";
+import type { KindStats } from "../../kind-stats.ts";
 import type { WorkerRow } from "../commands/workers.ts";
 import { count, readableDuration, readableTime } from "../readable.ts";
 import { type Column, formatTable } from "../table.ts";
