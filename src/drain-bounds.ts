@@ -9,6 +9,11 @@ export interface DrainOptions {
   budget?: Duration;
   /** It claims nothing with less than this left of the budget. Default 30 s. */
   reserve?: Duration;
+  /**
+   * Where nothing is due, it goes on looking, four times a second, until so long after its call: for
+   * jobs that come in a burst. At most the budget. Default 0.
+   */
+  linger?: Duration;
   /** At most so many jobs, one after the other, 1 to 10,000. Default 3. */
   maxJobs?: number;
   /** Only these of the registered kinds. */
@@ -19,10 +24,14 @@ export interface DrainOptions {
   signal?: AbortSignal;
 }
 
+/** The most that `maxJobs` may be. */
+export const maxMaxJobs = 10_000;
+
 /** The same, checked and complete. */
 export interface Bounds {
   readonly budgetMs: number;
   readonly reserveMs: number;
+  readonly lingerMs: number;
   readonly maxJobs: number;
   readonly kinds: readonly string[];
   readonly worker: string;
@@ -32,6 +41,7 @@ export interface Bounds {
 const optionNames = [
   "budget",
   "reserve",
+  "linger",
   "maxJobs",
   "kinds",
   "worker",
@@ -46,6 +56,7 @@ export function drainBounds(options: DrainOptions, registered: readonly string[]
   knownOptions("drain", options, optionNames);
   const {
     budget = "240s",
+    linger = 0,
     maxJobs = 3,
     kinds = registered,
     worker = processName("drain"),
@@ -62,7 +73,8 @@ export function drainBounds(options: DrainOptions, registered: readonly string[]
   return {
     budgetMs,
     reserveMs,
-    maxJobs: integer("maxJobs", maxJobs, { min: 1, max: 10_000 }),
+    lingerMs: durationMs("linger", linger, { max: budgetMs }),
+    maxJobs: integer("maxJobs", maxJobs, { min: 1, max: maxMaxJobs }),
     kinds: handledKinds(kinds, registered),
     worker: text("worker", worker, { maxBytes: 500 }),
     signal,

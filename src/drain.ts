@@ -12,6 +12,9 @@ import { onTermination } from "./termination.ts";
 
 export type { DrainOptions } from "./drain-bounds.ts";
 
+/** How long a drain that lingers waits before it looks again. */
+const lookMs = 250;
+
 /** Why a drain stopped. */
 export type DrainReason =
   /** Nothing was due any more. */
@@ -68,7 +71,9 @@ export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainRe
   const onAbort = () => stop.abort(new JobAbortedError("shutdown"));
   bounds.signal?.addEventListener("abort", onAbort, { once: true });
   if (bounds.signal?.aborted) onAbort();
-  const termination = onTermination();
+  let wake = (): void => undefined;
+  const termination = onTermination({ onSignal: () => wake() });
+  stop.signal.addEventListener("abort", () => wake());
   const jobs: FinishedJob[] = [];
   try {
     const end = await work();
@@ -101,9 +106,25 @@ export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainRe
         parts.events.emit("error", { error, during: "claim" });
         return { reason: "error", error };
       }
-      if (claimed === undefined) return { reason: "empty" };
+      if (claimed === undefined) {
+        if (elapsedMs() >= bounds.lingerMs) return { reason: "empty" };
+        await pause(Math.min(lookMs, bounds.lingerMs - elapsedMs()));
+        continue;
+      }
       jobs.push(await runOne(claimed, timeoutMs));
     }
+  }
+
+  /** Ends early where there is nothing more to wait for. */
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => wake(), ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      if (stop.signal.aborted || termination.received) wake();
+    });
   }
 
   async function runOne(claimed: ClaimedJob, timeoutMs: number): Promise<FinishedJob> {

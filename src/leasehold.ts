@@ -13,6 +13,7 @@ import { invalidArgument, leaseholdError } from "./errors.ts";
 import { createEvents } from "./events.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
+import { JoinedDrains } from "./joined-drains.ts";
 import { consoleLogger, safeLogger } from "./logger.ts";
 import { Looks } from "./looks.ts";
 import { knownOptions, text } from "./options.ts";
@@ -58,7 +59,7 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
     return answer;
   };
 
-  return withAccess(parts, {
+  const client: Leasehold = {
     database,
     async enqueue(job, payload, options = {}) {
       knownOptions("enqueue", options, [...enqueueOptionNames, "tx"]);
@@ -121,7 +122,9 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
       await Promise.all([parts.sweeps.close(), parts.alerts.close()]);
       await database.close?.();
     },
-  });
+  };
+  const drains = new JoinedDrains((given) => client.drain(given), parts.kinds);
+  return withAccess(parts, drains, client);
 }
 
 function clientParts(options: LeaseholdOptions): ClientParts {

@@ -1,42 +1,67 @@
-import type { DrainReport } from "../drain.ts";
+import { accessOf } from "../client-access.ts";
+import type { DrainOptions, DrainReason, DrainReport } from "../drain.ts";
+import { durationMs } from "../duration.ts";
 import { Failure, json, unauthorized } from "./answer.ts";
 import type { Door } from "./door.ts";
-import { bringsSecret } from "./secret.ts";
+import { bringsSecret, minSecretLength } from "./secret.ts";
+
+/** As long as the database keeps a second call to itself, and some more. */
+const maxLingerMs = 10_000;
 
 /**
- * `GET` or `POST /drain`: works through due jobs, for a cron, a webhook or `after()`. Answers 202 and
+ * `GET` or `POST /drain`: works through due jobs, for a cron, a webhook or the database. Answers 202 and
  * works on; with `?wait=1` it answers the report at the end. A client that goes away changes nothing.
+ * A process runs one such drain at a time: who asks meanwhile joins the next one.
  */
 export async function drainJobs(door: Door, request: Request): Promise<Response> {
-  const { secret, keepAlive, leasehold, drain } = door.settings;
+  const { secret, keepAlive, leasehold } = door.settings;
   await requireSecret(request, secret());
-  const work = () => leasehold.drain(drain);
+  const { searchParams } = new URL(request.url);
+  const options = { ...door.settings.drain, ...lingering(searchParams.get("linger")) };
+  const drains = accessOf(leasehold)?.drains;
+  const work = () => door.ask(drains?.run(options) ?? leasehold.drain(options));
   // On Vercel a function is frozen once it has answered: without keepAlive, the answer has to wait.
   const frozen = keepAlive === undefined && Boolean(globalThis.process?.env?.VERCEL);
-  if (frozen || new URL(request.url).searchParams.get("wait") === "1") {
-    return json(200, shown(await door.ask(work())));
-  }
+  if (frozen || searchParams.get("wait") === "1") return json(200, shown((await work()) ?? joined));
   const task = async () => {
-    await door.ask(work()).catch((error: unknown) => door.tell(error));
+    await work().catch((error: unknown) => door.tell(error));
   };
   if (keepAlive !== undefined) await keepAlive(task);
   else void task();
   return json(202, { outcome: "started" });
 }
 
+/** What a caller may ask for beside the bounds that the server has set. */
+function lingering(given: string | null): Pick<DrainOptions, "linger"> {
+  if (given === null) return {};
+  try {
+    return { linger: durationMs("linger", given, { max: maxLingerMs }) };
+  } catch (error) {
+    throw new Failure(400, "BAD_QUERY", String((error as Error).message));
+  }
+}
+
+/** For a caller whose drain was also another's, which has the report: so that sums are right. */
+const joined: Shown = {
+  ...{ reason: "joined", processed: 0, completed: 0, failed: 0, retried: 0, released: 0 },
+  ...{ cancelled: 0, lost: 0, unrecorded: 0, durationMs: 0, jobs: [] },
+};
+
 async function requireSecret(request: Request, secret: string | undefined): Promise<void> {
   if (secret === undefined) {
     throw new Failure(
       403,
       "CLOSED",
-      "No secret is configured: set CRON_SECRET, or the option `secret`.",
+      `No secret is configured: set CRON_SECRET, or the option \`secret\`, to at least ${minSecretLength} characters.`,
     );
   }
   if (!(await bringsSecret(request, secret))) throw unauthorized({ "www-authenticate": "Bearer" });
 }
 
+type Shown = Omit<DrainReport, "reason"> & { reason: DrainReason | "joined" };
+
 /** The report without its error, which may name hosts or hold SQL, and without the jobs' keys. */
-function shown({ error: _, jobs, ...counts }: DrainReport): object {
+function shown({ error: _, jobs, ...counts }: Shown): object {
   const brief = jobs.map(({ id, kind, outcome, code, durationMs }) => ({
     id,
     kind,

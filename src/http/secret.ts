@@ -1,3 +1,6 @@
+/** A shorter one can be guessed; it closes what it should guard. */
+export const minSecretLength = 16;
+
 /**
  * Whether the request carries `Authorization: Bearer` with this secret; never where there is none. The
  * time that it takes tells nothing of the secret: hashes are compared, every byte of them.

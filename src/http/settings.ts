@@ -9,6 +9,7 @@ import { integer, knownOptions, text } from "../options.ts";
 import type { Output, PayloadSchema } from "../standard-schema.ts";
 import type { StartOptions } from "../start.ts";
 import type { Authorize } from "./caller.ts";
+import { minSecretLength } from "./secret.ts";
 
 /** What the options of a start are made from. */
 export interface StartContext<Schema extends PayloadSchema = PayloadSchema> {
@@ -44,7 +45,8 @@ export interface HttpOptions<Schemas extends readonly PayloadSchema[] = readonly
   basePath?: string;
   /**
    * What a caller of /drain must bring as `Authorization: Bearer`; it opens /metrics too. Default: the
-   * variable CRON_SECRET, read at each request. With neither, /drain is closed.
+   * variable CRON_SECRET, read at each request. With neither, or fewer than 16 characters, /drain is
+   * closed.
    */
   secret?: string | undefined;
   /** The bounds of a drain. */
@@ -67,7 +69,7 @@ export interface Settings
   readonly jobs: ReadonlyMap<string, ListedJob>;
   readonly trustedOrigins: ReadonlySet<string>;
   readonly language: string | undefined;
-  /** Undefined where none is configured. */
+  /** Undefined where none is configured, or one that is too short. */
   readonly secret: () => string | undefined;
 }
 
@@ -150,7 +152,7 @@ function pathOf(basePath: unknown): string {
 function secretOf(given: string | undefined): string | undefined {
   const secret = given ?? globalThis.process?.env?.CRON_SECRET;
   // A variable that is there but blank must close the drain, not open it to a blank token.
-  return typeof secret === "string" && secret.trim() !== "" ? secret : undefined;
+  return typeof secret === "string" && secret.trim().length >= minSecretLength ? secret : undefined;
 }
 
 function originsOf(origins: readonly string[]): ReadonlySet<string> {

@@ -1,9 +1,7 @@
 import type { Leasehold } from "../client.ts";
-import type { JoinedDrains } from "./joined-drains.ts";
 
 interface ProcessWide {
   readonly clients: Map<string, Leasehold>;
-  readonly drains: WeakMap<Leasehold, Map<string, JoinedDrains>>;
 }
 
 const processWideName = Symbol.for("leasehold.next.1");
@@ -15,6 +13,6 @@ const processWideName = Symbol.for("leasehold.next.1");
  */
 export function processWide(): ProcessWide {
   const holder = globalThis as { [processWideName]?: ProcessWide };
-  holder[processWideName] ??= { clients: new Map(), drains: new WeakMap() };
+  holder[processWideName] ??= { clients: new Map() };
   return holder[processWideName];
 }

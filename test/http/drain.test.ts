@@ -1,5 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { accessOf } from "../../src/client-access.ts";
 import { defineJob, handle } from "../../src/index.ts";
+import type { JoinedDrains } from "../../src/joined-drains.ts";
+import { drainAfter } from "../../src/next/index.ts";
 import { counts, deferred, until } from "../drain/support/client.ts";
 import { failing } from "../drain/support/interposed.ts";
 import { backends, openTestDatabase, type TestDatabase } from "../support/databases.ts";
@@ -7,6 +10,7 @@ import { routes, secret } from "./support/routes.ts";
 import { serve } from "./support/server.ts";
 
 const job = defineJob("job");
+type Report = { reason: string; processed: number };
 const bearer = { authorization: `Bearer ${secret}` };
 
 describe.each(backends)("/drain on %s", (backend) => {
@@ -45,24 +49,31 @@ describe.each(backends)("/drain on %s", (backend) => {
     expect(ran).toHaveBeenCalledTimes(1);
   });
 
-  test("is closed where no secret is configured, or a blank one", async () => {
-    const given = [undefined, "", " "];
+  test("is closed where no secret is configured, or one that is short or blank", async () => {
+    const given = [undefined, "", " ", "123456789012345", "secret".padEnd(20), "0"];
     for (const configured of given) {
       const { ask } = await queue(0, undefined, { secret: configured });
-      for (const token of ["", " ", "undefined", "null"]) {
+      for (const token of ["", " ", "undefined", "null", String(configured)]) {
         const headers = { authorization: `Bearer ${token}` };
-        expect((await ask("/drain", { headers })).status, String(configured)).toBe(403);
+        const refused = await ask("/drain", { headers });
+        expect(refused.status, String(configured)).toBe(403);
+        const { error } = (await refused.json()) as { error: { code: string; message: string } };
+        expect(error.code).toBe("CLOSED");
+        expect(error.message).toMatch(/CRON_SECRET.*at least 16 characters/);
       }
     }
+    const { ask } = await queue(0, undefined, { secret: "1234567890123456" });
+    const headers = { authorization: "Bearer 1234567890123456" };
+    expect((await ask("/drain?wait=1", { headers })).status).toBe(200);
   });
 
   test("takes CRON_SECRET as it is at the request", async () => {
     const { ask } = await queue(0, undefined, { secret: undefined });
     try {
-      vi.stubEnv("CRON_SECRET", "of the cron");
-      const headers = { authorization: "bearer of the cron" };
+      vi.stubEnv("CRON_SECRET", "of the cron of this app");
+      const headers = { authorization: "bearer of the cron of this app" };
       expect((await ask("/drain?wait=1", { headers })).status).toBe(200);
-      vi.stubEnv("CRON_SECRET", "another");
+      vi.stubEnv("CRON_SECRET", "of the cron of another");
       expect((await ask("/drain?wait=1", { headers })).status).toBe(401);
     } finally {
       vi.unstubAllEnvs();
@@ -133,7 +144,54 @@ describe.each(backends)("/drain on %s", (backend) => {
     expect(leasehold.toldOf("error")).toMatchObject([{ during: "request" }]);
   });
 
-  test("several at once share the jobs, and one whose client left works on (S45)", async () => {
+  test("a process runs one at a time: who asks meanwhile joins the next", async () => {
+    const gate = deferred();
+    let running = 0;
+    const run = async () => {
+      running += 1;
+      expect(running).toBe(1);
+      await gate.promise;
+      running -= 1;
+    };
+    const { ask, leasehold } = await queue(12, run, { drain: { maxJobs: 2 } });
+    const asked = vi.spyOn(accessOf(leasehold)?.drains as JoinedDrains, "run");
+    const drain = async () =>
+      (await ask("/drain?wait=1", { headers: bearer })).json() as Promise<Report>;
+    const first = drain();
+    await until(() => running === 1, "the first job");
+    const others = [drain(), drain(), drain()];
+    await drainAfter(leasehold, { maxJobs: 2 });
+    await until(() => asked.mock.calls.length === 5, "all have asked");
+    gate.resolve();
+    expect(await first).toMatchObject({ reason: "maxJobs", processed: 2 });
+    const none = { reason: "joined", processed: 0, completed: 0, jobs: [], durationMs: 0 };
+    const answers = await Promise.all(others);
+    await until(() => leasehold.toldOf("drained").length === 2, "both drains");
+    expect(leasehold.toldOf("drained").map(({ processed }) => processed)).toEqual([2, 8]);
+    // One of the four has the report of their drain; where that is the one behind an answer, no other.
+    const led = answers.filter(({ reason }) => reason !== "joined");
+    expect(led.length).toBeLessThanOrEqual(1);
+    for (const answer of led) expect(answer).toMatchObject({ reason: "maxJobs", processed: 8 });
+    for (const answer of answers) if (answer !== led[0]) expect(answer).toMatchObject(none);
+    expect(await counts(db)).toEqual({ completed: 10, queued: 2 });
+  });
+
+  test("?linger goes on looking for what a burst brings", async () => {
+    const { ask, leasehold } = await queue(1, () => 1);
+    const lingering = ask("/drain?wait=1&linger=5s", { headers: bearer });
+    await until(async () => (await counts(db)).completed === 1, "the first job");
+    await leasehold.enqueueMany([{ job }, { job }]);
+    expect(await (await lingering).json()).toMatchObject({ reason: "maxJobs", processed: 3 });
+    for (const linger of ["11s", "soon", "-1", ""]) {
+      const refused = await ask(`/drain?wait=1&linger=${linger}`, { headers: bearer });
+      expect(refused.status, linger).toBe(400);
+      const { error } = (await refused.json()) as { error: { code: string; message: string } };
+      expect(error.code).toBe("BAD_QUERY");
+      expect(error.message).toMatch(/^linger is /);
+    }
+  });
+
+  test("several processes share the jobs, and one whose client left works on (S45)", async () => {
     const ran: string[] = [];
     const all = deferred();
     // The first five are held until five drains work at the same moment.
@@ -142,27 +200,34 @@ describe.each(backends)("/drain on %s", (backend) => {
       if (ran.length === 5) all.resolve();
       await all.promise;
     };
-    const own = await queue(30, run as () => unknown, { drain: { budget: "60s", maxJobs: 3 } });
-    const server = await serve(own.handler.fetch);
+    const given = { drain: { budget: "60s", maxJobs: 3 } };
+    await queue(30);
+    const processes = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const own = await queue(0, run as () => unknown, given);
+        return { ...own, ...(await serve(own.handler.fetch)) };
+      }),
+    );
     const leaving = new AbortController();
     const drain = (i: number) =>
-      fetch(`${server.url}/api/leasehold/drain?wait=1`, {
+      fetch(`${processes[i]?.url}/api/leasehold/drain?wait=1`, {
         method: i % 2 === 0 ? "GET" : "POST",
         headers: bearer,
         ...(i === 0 && { signal: leaving.signal }),
       });
+    const drained = () => processes.flatMap(({ leasehold }) => leasehold.toldOf("drained"));
     const left = drain(0).catch((error: Error) => error.name);
     await until(() => ran.length === 1, "the job of the one that leaves");
     leaving.abort();
     expect(await left).toBe("AbortError");
     const four = await Promise.all([1, 2, 3, 4].map(drain));
     for (const answer of four) expect(await answer.json()).toMatchObject({ processed: 3 });
-    await until(() => own.leasehold.toldOf("drained").length === 5, "the end of the one that left");
+    await until(() => drained().length === 5, "the end of the one that left");
     expect(await counts(db)).toEqual({ completed: 15, queued: 15 });
     while ((await counts(db)).queued) await drain(1);
-    const processed = own.leasehold.toldOf("drained").map((report) => report.processed);
+    const processed = drained().map((report) => report.processed);
     expect(processed.reduce((sum, each) => sum + each)).toBe(30);
     expect([ran.length, new Set(ran).size]).toEqual([30, 30]);
-    await server.close();
+    await Promise.all(processes.map(({ close }) => close()));
   });
 });
