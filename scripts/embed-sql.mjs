@@ -51,6 +51,8 @@ function readParts(folder) {
       list(folder, "functions").map((file) => [file.slice(0, -4), readFunction(file, read)]),
     ),
     grants,
+    myJob: read("optional/my_job.sql"),
+    wakeups: read("optional/wakeups.sql"),
     migrations: list(folder, "migrations").map((file, i) => readMigration(file, i, read)),
   };
 }

@@ -55,6 +55,20 @@ begin
   loop
     execute format('alter table %s enable row level security', v_table);
   end loop;
+  -- Without a policy nobody reaches a row either; with this one, who reads the schema sees that it is meant.
+  for v_table in
+    select c.oid::regclass from pg_catalog.pg_class c
+    where c.relnamespace = v_namespace and c.relkind in ('r', 'p')
+      and not exists (select from pg_catalog.pg_policy p where p.polrelid = c.oid)
+  loop
+    execute format('create policy functions_only on %s using (false)', v_table);
+  end loop;
+
+  v_function := to_regprocedure(format('%I.my_job(uuid)', v_schema));
+  if v_function is not null then
+    execute format('grant usage on schema %I to authenticated', v_schema);
+    execute format('grant execute on function %s to authenticated', v_function);
+  end if;
 
   foreach v_role in array v_roles loop
     execute format('grant usage on schema %I to %I', v_schema, v_role);

@@ -1,11 +1,10 @@
 import type { Database } from "../database.ts";
 import { LeaseholdError, leaseholdError } from "../errors.ts";
 import { renderSql, schemaChecksum, schemaVersion } from "./render.ts";
+import type { RenderOptions } from "./script.ts";
 
-export interface MigrateOptions {
-  /** Roles that may call the functions, beside those granted before and `service_role`. */
-  roles?: readonly string[];
-}
+/** As for `renderSql`; the schema is the database's. */
+export type MigrateOptions = Omit<RenderOptions, "schema">;
 
 export interface MigrateResult {
   /** The version of the schema that is installed now. */
@@ -19,16 +18,18 @@ export interface MigrateResult {
  * at every start and from many processes at once: one works, the others wait and find it done.
  *
  * Throws LH006 when the schema is newer than this version of leasehold, LH104 when the database
- * object can't run scripts, LH002 when a role does not exist. Nothing is changed then.
+ * object can't run scripts, LH002 when a role does not exist, or `my_job` is asked for where Supabase's
+ * `auth.uid()` is not. Nothing is changed then.
  */
 export async function migrate(
   database: Database,
-  { roles = [] }: MigrateOptions = {},
+  options: MigrateOptions = {},
 ): Promise<MigrateResult> {
-  const sql = renderSql({ schema: database.schema, roles });
+  const sql = renderSql({ ...options, schema: database.schema });
+  const asked = options.myJob !== undefined || (options.roles ?? []).length > 0;
   const installed = await installedSchema(database);
   if (installed !== null && installed.version > schemaVersion) throw newerError(installed.version);
-  if (roles.length === 0 && isCurrent(installed)) return { version: schemaVersion, changed: false };
+  if (!asked && isCurrent(installed)) return { version: schemaVersion, changed: false };
   if (database.script === undefined) throw noScriptError();
   await database.script(sql).catch((error: unknown) => {
     throw scriptError(error);

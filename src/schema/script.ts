@@ -16,6 +16,8 @@ export interface SqlParts {
   /** The public functions by name. */
   readonly functions: Readonly<Record<string, string>>;
   readonly grants: string;
+  /** The function my_job, for who asks for it. */
+  readonly myJob?: string;
   /** In order, from version 2. */
   readonly migrations: readonly Migration[];
   readonly checksum: string;
@@ -32,15 +34,24 @@ export interface RenderOptions {
   schema?: string;
   /** Roles that may call the functions, beside those granted before and `service_role`. */
   roles?: readonly string[];
+  /**
+   * For Supabase: whether signed-in users may call `my_job(id)`, the status of their own jobs, owned by
+   * `auth.uid()`. Left out, it stays as it is; false takes the function away.
+   */
+  myJob?: boolean;
 }
 
 /** `renderSql` for any parts: tests render versions that do not exist yet. */
 export function renderParts(
   parts: SqlParts,
-  { schema = "leasehold", roles = [] }: RenderOptions,
+  { schema = "leasehold", roles = [], myJob }: RenderOptions,
 ): string {
   checkSchemaName(schema);
   for (const role of roles) checkRole(role);
+  if (myJob !== undefined && typeof myJob !== "boolean") {
+    throw invalidArgument("myJob", myJob, "true, false, or nothing to leave it as it is");
+  }
+  const optional = myJob === false ? "" : (parts.myJob ?? "");
   const version = parts.migrations.at(-1)?.version ?? 1;
   const functions = [parts.internal, ...Object.values(parts.functions)].join("\n");
   // All names that end up inside dollar quotes decide together how these are written.
@@ -53,13 +64,15 @@ export function renderParts(
     apply(guardSql(version)),
     apply(migrationsTableSql),
     apply(upgradeSql(parts, names)),
-    apply(dropChangedFunctions(functions)),
+    apply(dropChangedFunctions(functions + optional)),
     "-- The functions call each other in any order, so their bodies are not looked into yet.",
     "set local check_function_bodies = off;",
     apply(functions),
     "set local check_function_bodies to default;",
+    apply(myJobSql(optional, myJob === true, names)),
     `${apply(beforeRoles)}array[${roles.map(quoteLiteral).join(", ")}]::text[]${apply(afterRoles)}`,
     apply(recordSql(version, parts.checksum)),
+    reloadSql,
   ].join("\n");
 }
 
@@ -153,6 +166,31 @@ ${upgrades.join("")}end
 ${block};
 `;
 }
+
+/** Where it is not asked for now, it is made anew only where it is there. */
+function myJobSql(sql: string, asked: boolean, names: readonly string[]): string {
+  if (sql === "") return "";
+  const block = freeTag("optional", [sql, ...names]);
+  const tag = freeTag("sql", [sql, ...names]);
+  return `do ${block}
+begin
+if ${asked || "to_regprocedure(format('%I.my_job(uuid)', '{{schema}}')) is not null"} then
+  if to_regprocedure('auth.uid()') is null or to_regrole('authenticated') is null then
+    raise exception using errcode = 'LH002',
+      message = 'my_job needs the function auth.uid() and the role authenticated, as Supabase has them',
+      hint = 'Leave it out in a database that is not Supabase''s.';
+  end if;
+  execute ${tag}
+${sql}
+${tag};
+end if;
+end
+${block};
+`;
+}
+
+/** PostgREST, where it runs before this database, calls what it knew when it last looked. */
+const reloadSql = "notify pgrst, 'reload schema';\n";
 
 const recordSql = (
   version: number,

@@ -51,7 +51,12 @@ function installedPackage(): { native: string; version: string } {
 }
 
 function programs(native: string): Binaries {
-  return { initdb: join(native, "bin", "initdb"), pg_ctl: join(native, "bin", "pg_ctl") };
+  return programsIn(join(native, "bin"));
+}
+
+/** Those in a folder, as `pg_config --bindir` names it. */
+export function programsIn(folder: string): Binaries {
+  return { initdb: join(folder, "initdb"), pg_ctl: join(folder, "pg_ctl") };
 }
 
 function runs({ initdb }: Binaries, user: ServerUser): boolean {

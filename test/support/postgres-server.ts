@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   type Binaries,
   findBinaries,
+  programsIn,
   type ServerUser,
   serverUser,
   sharedFolder,
@@ -26,6 +27,8 @@ export interface PostgresServer {
 export interface StartOptions {
   /** Settings beside those of `testSettings`, for postgresql.conf. */
   settings?: Record<string, string>;
+  /** The folder of another installation's programs; by default those of the npm package. */
+  programs?: string | undefined;
 }
 
 /** Runs one of PostgreSQL's programs to its end. */
@@ -48,16 +51,19 @@ const testSettings = {
  * can run at once. It is stopped and removed by `stop()`, and in any case when this process ends,
  * even by SIGKILL.
  */
-export async function startPostgres({ settings = {} }: StartOptions = {}): Promise<PostgresServer> {
+export async function startPostgres({
+  settings = {},
+  programs,
+}: StartOptions = {}): Promise<PostgresServer> {
   const user = serverUser();
-  const binaries = findBinaries(user);
+  const binaries = programs === undefined ? findBinaries(user) : programsIn(programs);
   const folder = mkdtempSync(join(sharedFolder(), "leasehold-pg-"));
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid);
   const dataDir = join(folder, "data");
   const logFile = join(folder, "server.log");
   const run: Run = (program, args) => runAs(user, program, args);
   try {
-    await run(binaries.initdb, initArguments(dataDir));
+    await run(binaries.initdb, initArguments(dataDir, programs === undefined));
     configure(dataDir, { ...testSettings, ...settings, unix_socket_directories: `'${folder}'` });
     const guard = stopWithThisProcess(binaries, dataDir, folder, user);
     const port = await startOnFreePort(run, binaries, dataDir, logFile);
@@ -77,8 +83,10 @@ export async function startPostgres({ settings = {} }: StartOptions = {}): Promi
   }
 }
 
-function initArguments(dataDir: string): string[] {
-  const locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+/** The built-in locale, which the package has, is new in version 17. */
+function initArguments(dataDir: string, isBuiltIn: boolean): string[] {
+  const builtIn = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"];
+  const locale = ["--locale=C", ...(isBuiltIn ? builtIn : [])];
   const fast = ["--no-sync", "--no-instructions"];
   return ["-D", dataDir, "-U", "postgres", "-A", "trust", "-E", "UTF8", ...locale, ...fast];
 }

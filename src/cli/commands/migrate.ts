@@ -1,5 +1,6 @@
-import { migrate, renderSql } from "../../schema/index.ts";
+import { type MigrateOptions, migrate, renderSql } from "../../schema/index.ts";
 import { isIdentifier } from "../../schema/schema-name.ts";
+import type { Given } from "../arguments.ts";
 import { command } from "../command.ts";
 import { databaseOf, schemaOf } from "../database.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -21,13 +22,20 @@ export const migrateCommand = command({
       repeatable: true,
       description: "A role that may call the functions, beside those granted before; repeatable",
     },
+    "my-job": {
+      type: "boolean",
+      description:
+        "For Supabase: let signed-in users call my_job(id), the status of their own jobs",
+    },
+    "no-my-job": { type: "boolean", description: "Take my_job away again" },
   },
   async run(given) {
     const roles = given.values("role");
     const wrong = roles.find((role) => !isIdentifier(role));
     if (wrong !== undefined) throw wrongValue("--role", wrong, "the name of a role");
     // Also where it is not printed: it refuses names that can't be used, before anything is opened.
-    const sql = renderSql({ schema: schemaOf(given), roles });
+    const options = { roles, ...myJobOption(given) };
+    const sql = renderSql({ ...options, schema: schemaOf(given) });
     if (flag(given, "print")) {
       if (flag(given, "json")) throw usageError("--print prints SQL.", "Leave out --json.");
       printData(sql);
@@ -35,7 +43,7 @@ export const migrateCommand = command({
     }
     const database = databaseOf(given);
     try {
-      const result = await migrate(database, { roles });
+      const result = await migrate(database, options);
       const done = result.changed ? "now at" : "already at";
       const text = `The schema ${JSON.stringify(database.schema)} is ${done} version ${result.version}.`;
       printData(flag(given, "json") ? JSON.stringify(result) : text);
@@ -45,3 +53,11 @@ export const migrateCommand = command({
     }
   },
 });
+
+/** Neither leaves the function as it is. */
+function myJobOption(given: Given): Pick<MigrateOptions, "myJob"> {
+  const [wanted, unwanted] = [flag(given, "my-job"), flag(given, "no-my-job")];
+  if (wanted && unwanted)
+    throw usageError("--my-job and --no-my-job exclude each other.", "Give one.");
+  return wanted || unwanted ? { myJob: wanted } : {};
+}
