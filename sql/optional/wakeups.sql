@@ -119,11 +119,10 @@ begin
 end
 $$;
 
--- The first use of a name may wait for another's: it is now.
-select leasehold.every('leasehold.wakeup', 1);
+-- The first use of a name may wait for another's: so it is there before it is used.
+insert into leasehold.ticks (name, last_at) values ('leasehold.wakeup', 'epoch') on conflict do nothing;
 
-drop trigger if exists leasehold_wakeup on leasehold.jobs;
-create trigger leasehold_wakeup after insert on leasehold.jobs
+create or replace trigger leasehold_wakeup after insert on leasehold.jobs
   referencing new table as enqueued for each statement execute function leasehold_wakeups.on_enqueue();
 
 -- Nobody calls these but their owner, pg_cron as their owner, and the trigger.
@@ -135,8 +134,8 @@ declare
 begin
   foreach v_role in array array['anon', 'authenticated', 'service_role'] loop
     if to_regrole(v_role) is not null then
-      execute format('revoke all on schema leasehold_wakeups from %I', v_role);
-      execute format('revoke all on all routines in schema leasehold_wakeups from %I', v_role);
+      execute format('revoke all on schema %I from %I', '{{schema}}_wakeups', v_role);
+      execute format('revoke all on all routines in schema %I from %I', '{{schema}}_wakeups', v_role);
     end if;
   end loop;
 end
