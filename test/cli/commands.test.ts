@@ -274,6 +274,30 @@ describe("migrate", () => {
     await db.query(`drop schema own cascade; drop role ${role}`);
   });
 
+  it("gives signed-in users their own status on request, and takes it away again", async () => {
+    const schema = ["--schema", "own"];
+    const there = () => db.value("select to_regproc('own.my_job') is not null");
+    await db.query("create schema auth; create role authenticated");
+    await db.query("create function auth.uid() returns uuid language sql as 'select null::uuid'");
+    expect(await run(["migrate", ...schema])).toMatchObject({ code: 0 });
+    expect(await there()).toBe(false);
+    expect(await run(["migrate", ...schema, "--my-job"])).toMatchObject({ code: 0 });
+    expect(await run(["migrate", ...schema])).toMatchObject({ code: 0 });
+    expect(await there()).toBe(true);
+    expect(await run(["migrate", ...schema, "--no-my-job"])).toMatchObject({ code: 0 });
+    expect(await there()).toBe(false);
+    await db.query("drop schema own, auth cascade; drop role authenticated");
+
+    const refused = await run(["migrate", ...schema, "--my-job"]);
+    expect(refused).toMatchObject({ code: 2, stdout: "" });
+    expect(refused.stderr).toContain("auth.uid()");
+    const both = await run(["migrate", "--print", "--my-job", "--no-my-job"]);
+    expect(both).toMatchObject({ code: 2, stdout: "" });
+    expect(both.stderr).toContain("exclude each other");
+    const printed = await run(["migrate", "--print", "--no-my-job"]);
+    expect(printed.stdout).not.toContain("my_job(p_id uuid)");
+  });
+
   it("ends with 2 for a role that does not exist", async () => {
     const end = await run(["migrate", "--role", "nobody_at_all"]);
     expect(end).toMatchObject({ code: 2, stdout: "" });
