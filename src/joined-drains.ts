@@ -31,7 +31,8 @@ export class JoinedDrains {
 
   /**
    * Resolves when a drain has ended that began after this call: with its report, or with undefined where
-   * the report is another's who asked for the same one before, or no time was left for it. The time of
+   * the report is another's who asked for the same one before, or no time was left for it, or SIGTERM
+   * came meanwhile. The time of
    * a function counts from its request, so the wait counts against the budget; `maxJobs` counts for
    * each who asked. What the drain rejects with is for the first who asked alone.
    *
@@ -55,7 +56,9 @@ export class JoinedDrains {
     const group = { key, askers: 1, lastAskedAt: performance.now() } as Group;
     this.#waiting.push(group);
     group.ended = this.#append(async () => {
-      this.#waiting.splice(this.#waiting.indexOf(group), 1);
+      const at = this.#waiting.indexOf(group);
+      if (at < 0) return undefined;
+      this.#waiting.splice(at, 1);
       const leftMs = Math.ceil(bounds.budgetMs - (performance.now() - group.lastAskedAt));
       // Such a drain would claim nothing: the one before it had all the time that there was.
       if (leftMs <= bounds.reserveMs) return undefined;
@@ -64,9 +67,12 @@ export class JoinedDrains {
     return group.ended;
   }
 
-  #begin(options: DrainOptions, bounds: Bounds, budget: number, askers: number) {
+  async #begin(options: DrainOptions, bounds: Bounds, budget: number, askers: number) {
     const maxJobs = Math.min(bounds.maxJobs * askers, maxMaxJobs);
-    return this.#drain({ ...options, budget, reserve: bounds.reserveMs, maxJobs });
+    const report = await this.#drain({ ...options, budget, reserve: bounds.reserveMs, maxJobs });
+    // The process is ending, and those who wait would claim as if it were not.
+    if (report.reason === "sigterm") this.#waiting.length = 0;
+    return report;
   }
 
   /** Runs `next` when all that was asked for before has ended; at once where nothing was. */

@@ -154,6 +154,23 @@ test("one that fails is the first asker's to know, and is no end for those who f
   expect(await later).toBe(begun[2]?.report);
 });
 
+test("after SIGTERM those who wait get none: it would claim", async () => {
+  const { begun, run } = staged();
+  const first = run();
+  const waiting = [run(), run({ kinds: ["a"] })];
+  await settled();
+  Object.assign(begun[0]?.report ?? {}, { reason: "sigterm" });
+  begun[0]?.end();
+  expect(await first).toMatchObject({ reason: "sigterm" });
+  expect(await Promise.all(waiting)).toEqual([undefined, undefined]);
+  expect(begun).toHaveLength(1);
+  // A process that goes on all the same is not locked for ever.
+  const later = run();
+  await settled();
+  begun[1]?.end();
+  expect(await later).toBe(begun[1]?.report);
+});
+
 test("refuses bad options at once, whatever runs", async () => {
   const { run } = staged();
   void run();
