@@ -43,6 +43,14 @@ describe.each(backends)("wake-ups from the database on %s", (backend) => {
     expect(await db.value("select count(*)::int from leasehold.jobs")).toBe(2);
   });
 
+  test.each(["net", "vault"])("answer null where %s alone is missing", async (schema) => {
+    await install();
+    await enqueue();
+    await db.query(`drop schema ${schema} cascade`);
+    expect(await db.value("select leasehold_wakeups.call()")).toBeNull();
+    expect(await db.value("select leasehold_wakeups.tick()")).toBeNull();
+  });
+
   test("an enqueue calls the route with the secret, long enough, to linger for a burst", async () => {
     await install({ timeoutMs: 61_000 });
     await later();
