@@ -28,8 +28,9 @@ import type { Worker } from "./worker.ts";
 /** What `createLeasehold` takes; all of it is optional. */
 export interface LeaseholdOptions {
   /**
-   * Where the jobs live: `pg(pool)`, `pglite(…)`. Without it: the PostgreSQL that DATABASE_URL, else
-   * POSTGRES_URL names; with neither an embedded PGlite in `.leasehold/`, save in production.
+   * Where the jobs live: `pg(pool)`, `supabase(client)`, `pglite(…)`. Without it: the PostgreSQL that
+   * DATABASE_URL, else POSTGRES_URL names; with neither an embedded PGlite in `.leasehold/`, save in
+   * production.
    */
   database?: Database;
   /** The schema of leasehold's functions in the default database. Default "leasehold". */

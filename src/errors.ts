@@ -23,6 +23,8 @@ export const errorCodes = {
   LH107: "the database handle or tx is not one that leasehold knows",
   LH108: "the one session of the embedded database is busy with a transaction",
   LH109: "a job can't be started in this process: it would be cut off",
+  LH110: "Supabase's Data API does not serve the schema",
+  LH111: "the key of the Supabase client is not one that may call leasehold",
 } as const;
 
 export type ErrorCode = keyof typeof errorCodes;
@@ -55,12 +57,12 @@ export class InvalidPayloadError extends LeaseholdError {
   override readonly name = "InvalidPayloadError";
 }
 
-/** LH006, LH007. The installed schema and this version of leasehold do not fit. */
+/** LH006, LH007, LH110. The schema and this version of leasehold do not fit, or it can't be reached. */
 export class SchemaError extends LeaseholdError {
   override readonly name = "SchemaError";
 }
 
-/** LH101, LH102, LH104, LH106, LH107, LH108. The database can't be used, or not in this way. */
+/** LH101, LH102, LH104, LH106, LH107, LH108, LH111. The database can't be used, or not in this way. */
 export class DatabaseError extends LeaseholdError {
   override readonly name = "DatabaseError";
 }
@@ -79,6 +81,8 @@ const classes: Partial<Record<ErrorCode, typeof LeaseholdError>> = {
   LH106: DatabaseError,
   LH107: DatabaseError,
   LH108: DatabaseError,
+  LH110: SchemaError,
+  LH111: DatabaseError,
 };
 
 /** Makes the error of the class that belongs to `code`. */

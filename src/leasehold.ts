@@ -22,7 +22,7 @@ import { keepBounds, SingleFlight } from "./single-flight.ts";
 import { Starter } from "./start.ts";
 import { cancel, retry, status } from "./status.ts";
 import { Sweeps } from "./sweep.ts";
-import { transactionCaller } from "./tx.ts";
+import { callerFor } from "./tx.ts";
 import { graceMs, workSettings } from "./work-options.ts";
 import { startWorker, type Worker } from "./worker.ts";
 
@@ -50,8 +50,7 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
   };
   const starter = new Starter(parts, background);
   const looks = new Looks(parts, background);
-  const call = (tx: unknown): Database["call"] =>
-    tx === undefined ? database.call.bind(database) : transactionCaller(tx, database.schema);
+  const call = (tx: unknown): Database["call"] => callerFor(database, tx);
   /** Housekeeping in the wake of a request, which does not wait for it. */
   const passing = <T>(answer: T): T => {
     parts.housekeeping.nowAndThen();
@@ -156,7 +155,11 @@ function databaseOf({ database, schema }: LeaseholdOptions): Database {
   if (schema !== undefined) text("schema", schema, { maxBytes: 63 });
   if (database === undefined) return openDefaultDatabase(schema === undefined ? {} : { schema });
   if (typeof database?.call !== "function" || typeof database.schema !== "string") {
-    throw invalidArgument("database", database, "pg(pool), pglite(…) or another Database");
+    throw invalidArgument(
+      "database",
+      database,
+      "pg(pool), supabase(client), pglite(…) or another Database",
+    );
   }
   if (schema !== undefined && schema !== database.schema) {
     throw invalidArgument("schema", schema, "it to the database: pg(pool, { schema })");

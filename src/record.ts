@@ -119,11 +119,12 @@ export function statusIn(
 /**
  * Whether the database answered, and its answer is no: a constraint or trigger of the user's, a
  * missing right. It may be cured, but not by waiting; and where it refuses one outcome of many, it
- * refuses their call. (22, 23, 42, 44, 54, P0 and ours; not those of a failover, as 25006.)
+ * refuses their call. (22, 23, 42, 44, 54, P0 and ours; not those of a failover, as 25006. Over rpc a
+ * missing right is LH110 or LH111.)
  */
 export function isRefusal(error: unknown): boolean {
   const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === "string" && /^((22|23|42|44|54|P0)...|LH0..)$/.test(code);
+  return typeof code === "string" && /^((22|23|42|44|54|P0)...|LH0..|LH11[01])$/.test(code);
 }
 
 /** Whether the database refused a value itself, and will again (class 22: data exception). */

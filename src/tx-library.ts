@@ -29,6 +29,19 @@ export type Handle = any;
 
 const isFunction = (value: unknown): boolean => typeof value === "function";
 
+/** How a job is enqueued together with writes where no transaction can be held open. */
+export const ownFunctionHint =
+  "Make the writes in an SQL function of your own that ends with `perform leasehold.enqueue('kind', " +
+  "jsonb_build_object(…), '{}')`, and call that function by rpc: docs/supabase.md shows one.";
+
+/** It holds no transaction ever: each rpc is one. */
+const supabaseClient: Library = {
+  main: "a Supabase client, whose every call is a transaction of its own",
+  hint: ownFunctionHint,
+  knows: (handle) => isFunction(handle.rpc) && isFunction(handle.from) && isFunction(handle.schema),
+  isTransaction: () => false,
+};
+
 const prisma: Library = {
   main: "a PrismaClient",
   hint: "Pass the tx of prisma.$transaction(async (tx) => …).",
@@ -100,7 +113,10 @@ const nodePostgres: Library = {
 };
 
 /** The more special shapes first: many things have a `query`. */
-const libraries = [prisma, kysely, drizzle, knex, postgresJs, pglite, nodePostgres];
+const libraries = [
+  ...[prisma, kysely, drizzle, knex, postgresJs],
+  ...[pglite, supabaseClient, nodePostgres],
+];
 
 /** The library whose handle this is; undefined for anything else. */
 export function libraryOf(handle: unknown): Library | undefined {

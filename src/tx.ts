@@ -1,9 +1,23 @@
 import { type Database, sqlCaller } from "./database.ts";
 import { leaseholdError, show } from "./errors.ts";
 import { unwrapped } from "./tx-error.ts";
-import { type Library, libraryOf } from "./tx-library.ts";
+import { type Library, libraryOf, ownFunctionHint } from "./tx-library.ts";
 
 const statementEnd = "as leasehold(answer)";
+
+/** A database may say that calls are all it has: it is reached by rpc, each a transaction of its own. */
+type CalledDatabase = Database & { readonly rpcOnly?: boolean };
+
+/**
+ * `call` on the database, or inside the user's transaction where one is given. Throws LH104 for
+ * whatever is given where the database is reached by rpc alone, since nothing can be one transaction
+ * with its calls.
+ */
+export function callerFor(database: CalledDatabase, tx: unknown): Database["call"] {
+  if (tx === undefined) return database.call.bind(database);
+  if (database.rpcOnly) throw noTransaction();
+  return transactionCaller(tx, database.schema);
+}
 
 /**
  * `call` inside the user's transaction, for functions that answer jsonb. Throws LH107 for anything
@@ -50,3 +64,11 @@ const accepted =
   "Pass what holds the open transaction: a node-postgres client after `begin`; the sql of " +
   "postgres.js' sql.begin(); or what the transaction function of PGlite, Drizzle, Kysely, Prisma " +
   "or Knex hands out.";
+
+function noTransaction(): Error {
+  return leaseholdError(
+    "LH104",
+    "tx was given, and this database is reached by rpc, whose every call is a transaction of its own",
+    ownFunctionHint,
+  );
+}

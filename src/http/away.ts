@@ -1,12 +1,21 @@
 import { causeChain, read } from "../describe-error.ts";
 
-/**
- * SQLSTATEs and codes of systems and drivers that say: not now. A connection that failed, a server
- * that starts, stops or has no room, a standby after a failover, a statement or lock that took too
- * long, a conflict under strict isolation; LH005, LH107 (closed) and LH108 (busy).
- */
-const passing =
-  /^(08...|53...|57014|57P0[1-5]|25006|55P03|40001|40P01|LH005|LH107|LH108|E(AI_AGAIN|CONNREFUSED|CONNRESET|CONNABORTED|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND)|CONNECT(ION)?_(TIMEOUT|CLOSED|ENDED|DESTROYED))$/;
+/** Codes that say: not now. */
+const codes = [
+  // PostgreSQL: a connection that failed, no room, a statement or lock that took too long, a server
+  // that starts or stops, a standby after a failover, a conflict under strict isolation.
+  "08...|53...|57014|55P03|57P0[1-5]|25006|40001|40P01",
+  // Our own: contended, closed, busy.
+  "LH005|LH107|LH108",
+  // Systems, postgres.js, fetch.
+  "E(AI_AGAIN|CONNREFUSED|CONNRESET|CONNABORTED|PIPE|TIMEDOUT|HOSTUNREACH|NETUNREACH|NOTFOUND)",
+  "CONNECT(ION)?_(TIMEOUT|CLOSED|ENDED|DESTROYED)",
+  "UND_ERR_((CONNECT|HEADERS|BODY)_TIMEOUT|SOCKET|CLOSED|DESTROYED)|FETCH_FAILED",
+  // PostgREST without a connection, and a gateway that answers in its place.
+  "PGRST00[0-3]|HTTP_(408|429|5..)",
+];
+
+const passing = new RegExp(`^(${codes.join("|")})$`);
 
 /** What drivers throw without a code: node-postgres, PGlite, and a call of ours that took too long. */
 const passingMessage =

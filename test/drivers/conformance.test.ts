@@ -2,7 +2,10 @@ import postgresJs from "postgres";
 import { pg } from "../../src/pg/index.ts";
 import { pglite } from "../../src/pglite/index.ts";
 import { postgres } from "../../src/postgres/index.ts";
+import { migrate } from "../../src/schema/index.ts";
+import { supabase } from "../../src/supabase/index.ts";
 import { openTestDatabase } from "../support/databases.ts";
+import { startSupabaseProject } from "../support/supabase-project.ts";
 import { conformance } from "./conformance.ts";
 import { transactionPooler } from "./transaction-pooler.ts";
 
@@ -28,4 +31,18 @@ conformance("postgres", async () => {
 conformance("pglite", async () => {
   const { pglite: db, close } = await openTestDatabase("pglite");
   return { database: (schema) => pglite(db, { schema }), close };
+});
+
+conformance("supabase", async () => {
+  const project = await startSupabaseProject();
+  const client = project.client();
+  return {
+    database(schema) {
+      if (!project.postgrest.schemas.includes(schema)) project.postgrest.schemas.push(schema);
+      return supabase(client, { schema });
+    },
+    // Over the direct connection: the Data API runs no scripts.
+    prepare: (schema) => migrate(pg(project.pool, { schema })),
+    close: () => project.close(),
+  };
 });

@@ -9,6 +9,7 @@ const allowed: Record<string, readonly string[]> = {
   pg: [],
   pglite: [],
   postgres: [],
+  supabase: [],
   schema: [],
   http: [],
   next: ["http"],
