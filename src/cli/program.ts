@@ -32,6 +32,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   work: async () => (await import("./commands/work.ts")).workCommand,
   dev: async () => (await import("./commands/dev.ts")).devCommand,
   drain: async () => (await import("./commands/drain.ts")).drainCommand,
+  init: async () => (await import("./commands/init.ts")).initCommand,
 };
 
 const root = defineCommand({
@@ -51,7 +52,7 @@ const exitCodeText = `EXIT CODES
   1  the operation failed
   2  the command line is wrong
   3  refused because of a job's state, or for some of the ids
-  130, 143  a drain or worker was stopped by Ctrl-C or SIGTERM
+  130, 143  a drain, a worker or init was stopped by Ctrl-C or SIGTERM
 
   dev ends with the code of its command; 126, 127: it can't be run, or there is none`;
 

@@ -16,8 +16,9 @@ export interface RouteHandlers {
  * The routes of leasehold/http for `app/api/leasehold/[...route]/route.ts`:
  * `export const { GET, HEAD, POST } = route({ leasehold, jobs, authorize })`. Elsewhere, or with a
  * `basePath` in next.config, say where by the option `basePath`. A drain runs behind its answer, by
- * `after`. There is nothing else to export: such a route is dynamic and runs on Node by default, and
- * segment options would be refused by `cacheComponents`.
+ * `after`. Beside it a route may export `maxDuration`, as a number, since Next reads it from the file's
+ * text; `cacheComponents` allows it. It needs no other segment option: such a route is dynamic and runs
+ * on Node by default.
  *
  * Throws LH002 to LH004 as `http` does.
  */

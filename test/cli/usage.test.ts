@@ -25,7 +25,7 @@ describe("leasehold", () => {
 
     const help = await leasehold(["--help"]);
     expect(help).toMatchObject({ code: 0, stderr: "" });
-    for (const name of "migrate enqueue status jobs retry cancel run-now remove stats kinds pause resume workers top prune drain work dev".split(
+    for (const name of "migrate enqueue status jobs retry cancel run-now remove stats kinds pause resume workers top prune drain work dev init".split(
       " ",
     )) {
       expect(help.stdout).toMatch(new RegExp(`^ *${name}  `, "m"));
