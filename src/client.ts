@@ -43,7 +43,8 @@ export interface LeaseholdOptions {
   keepAlive?: KeepAlive;
   /**
    * How long jobs that `start` runs may go on after SIGTERM, SIGINT or `close` before their signal
-   * aborts. Shorter than what the platform leaves before it kills. Default 5 s.
+   * aborts, and the job in hand of a drain after SIGTERM before it is given back. Shorter than what the
+   * platform leaves before it kills. Default 5 s.
    */
   grace?: Duration;
   /**

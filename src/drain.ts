@@ -23,7 +23,7 @@ export type DrainReason =
   | "maxJobs"
   /** Less than `reserve` was left of the budget. */
   | "budget"
-  /** The process received SIGTERM: nothing more is claimed, the job in hand was finished. */
+  /** The process received SIGTERM: nothing more is claimed; the job in hand was finished or given back. */
   | "sigterm"
   /** The caller's signal aborted. */
   | "aborted"
@@ -57,9 +57,14 @@ export interface DrainReport {
  * function. Two that overlap share the work and never a job. Near the end of the budget the handler
  * in hand is told by its signal to stop, and its job is given back, the attempt not counted; the
  * drain returns by its budget (plus the time of one call of the database), whatever the handler
- * does.
+ * does. After SIGTERM it claims nothing more, and gives the job in hand back where it has not ended
+ * within `shutdownGraceMs`.
  */
-export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainReport> {
+export async function drain(
+  parts: ClientParts,
+  bounds: Bounds,
+  shutdownGraceMs: number,
+): Promise<DrainReport> {
   const startedAt = performance.now();
   const elapsedMs = () => performance.now() - startedAt;
   const stop = new AbortController();
@@ -69,17 +74,21 @@ export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainRe
     Math.max(bounds.budgetMs - graceMs, 0),
   );
   const onAbort = () => stop.abort(new JobAbortedError("shutdown"));
+  let graceTimer: ReturnType<typeof setTimeout> | undefined;
   bounds.signal?.addEventListener("abort", onAbort, { once: true });
   if (bounds.signal?.aborted) onAbort();
-  let wake = (): void => undefined;
-  const termination = onTermination({ onSignal: () => wake() });
-  stop.signal.addEventListener("abort", () => wake());
+  const termination = onTermination({
+    onSignal: () => {
+      graceTimer ??= setTimeout(onAbort, shutdownGraceMs);
+    },
+  });
   const jobs: FinishedJob[] = [];
   try {
     const end = await work();
     return report(end.reason, jobs, elapsedMs(), end.error);
   } finally {
     clearTimeout(budgetTimer);
+    clearTimeout(graceTimer);
     bounds.signal?.removeEventListener("abort", onAbort);
     termination.stopWatching();
   }
@@ -108,23 +117,12 @@ export async function drain(parts: ClientParts, bounds: Bounds): Promise<DrainRe
       }
       if (claimed === undefined) {
         if (elapsedMs() >= bounds.lingerMs) return { reason: "empty" };
-        await pause(Math.min(lookMs, bounds.lingerMs - elapsedMs()));
+        const waitMs = Math.min(lookMs, bounds.lingerMs - elapsedMs());
+        await new Promise((resolve) => setTimeout(resolve, waitMs));
         continue;
       }
       jobs.push(await runOne(claimed, timeoutMs));
     }
-  }
-
-  /** Ends early where there is nothing more to wait for. */
-  function pause(ms: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => wake(), ms);
-      wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-      if (stop.signal.aborted || termination.received) wake();
-    });
   }
 
   async function runOne(claimed: ClaimedJob, timeoutMs: number): Promise<FinishedJob> {

@@ -8,6 +8,9 @@ interface Group {
   readonly key: string;
   askers: number;
   lastAskedAt: number;
+  begun: boolean;
+  /** Whether somebody has been told how it ended. */
+  told: boolean;
   ended: Promise<DrainReport | undefined>;
 }
 
@@ -32,9 +35,10 @@ export class JoinedDrains {
   /**
    * Resolves when a drain has ended that began after this call: with its report, or with undefined where
    * the report is another's who asked for the same one before, or no time was left for it, or SIGTERM
-   * came meanwhile. The time of
-   * a function counts from its request, so the wait counts against the budget; `maxJobs` counts for
-   * each who asked. What the drain rejects with is for the first who asked alone.
+   * came meanwhile. The time of a function counts from its request, so the wait counts against the
+   * budget, and who has none left is let go while the drain goes on for those who asked later.
+   * `maxJobs` counts for each who asked. What the drain rejects with is for the first who asked, of
+   * those who are still there.
    *
    * Rejects with LH002 to LH004 for options.
    */
@@ -45,15 +49,11 @@ export class JoinedDrains {
     }
     const key = keyOf(options, bounds);
     const known = this.#waiting.find((group) => group.key === key);
-    if (known === undefined) return this.#wait(key, options, bounds);
-    known.askers += 1;
-    known.lastAskedAt = performance.now();
-    await known.ended.catch(() => undefined);
-    return undefined;
+    return endFor(known ?? this.#wait(key, options, bounds), bounds.budgetMs);
   }
 
-  #wait(key: string, options: DrainOptions, bounds: Bounds): Group["ended"] {
-    const group = { key, askers: 1, lastAskedAt: performance.now() } as Group;
+  #wait(key: string, options: DrainOptions, bounds: Bounds): Group {
+    const group = { key, askers: 0, lastAskedAt: 0, begun: false, told: false } as Group;
     this.#waiting.push(group);
     group.ended = this.#append(async () => {
       const at = this.#waiting.indexOf(group);
@@ -62,9 +62,10 @@ export class JoinedDrains {
       const leftMs = Math.ceil(bounds.budgetMs - (performance.now() - group.lastAskedAt));
       // Such a drain would claim nothing: the one before it had all the time that there was.
       if (leftMs <= bounds.reserveMs) return undefined;
+      group.begun = true;
       return this.#begin(options, bounds, leftMs, group.askers);
     });
-    return group.ended;
+    return group;
   }
 
   async #begin(options: DrainOptions, bounds: Bounds, budget: number, askers: number) {
@@ -85,6 +86,32 @@ export class JoinedDrains {
     this.#last = last;
     return ended;
   }
+}
+
+/** The end of a group's drain for one more who asks for it, at most `budgetMs` from now. */
+function endFor(group: Group, budgetMs: number): Promise<DrainReport | undefined> {
+  group.askers += 1;
+  group.lastAskedAt = performance.now();
+  const asker = group.askers;
+  return new Promise((resolve, reject) => {
+    let gone = false;
+    const timer = setTimeout(() => {
+      // The budget of a drain that has begun is the last asker's: it ends with it, and soon.
+      if (group.begun && asker === group.askers) return;
+      gone = true;
+      resolve(undefined);
+    }, budgetMs);
+    const isFirst = (): boolean => {
+      clearTimeout(timer);
+      if (gone || group.told) return false;
+      group.told = true;
+      return true;
+    };
+    group.ended.then(
+      (report) => resolve(isFirst() ? report : undefined),
+      (error: unknown) => (isFirst() ? reject(error) : resolve(undefined)),
+    );
+  });
 }
 
 /** The same for drains that are one to those who ask. */

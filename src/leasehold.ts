@@ -12,6 +12,7 @@ import { drainBounds } from "./drain-bounds.ts";
 import { invalidArgument, leaseholdError } from "./errors.ts";
 import { createEvents } from "./events.ts";
 import { Housekeeping } from "./housekeeping.ts";
+import { settledWithin } from "./in-time.ts";
 import type { LeaseholdEvents } from "./job-event.ts";
 import { JoinedDrains } from "./joined-drains.ts";
 import { consoleLogger, safeLogger } from "./logger.ts";
@@ -89,9 +90,12 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
       passing(await starter.start(job as unknown as JobDefinition, payload, given)),
     async drain(given = {}) {
       if (parts.kinds.length === 0) throw noHandlers("a drain");
-      const report = await drain(parts, drainBounds(given, parts.kinds));
+      const bounds = drainBounds(given, parts.kinds);
+      const report = await drain(parts, bounds, background.graceMs);
       if (report.reason !== "error") {
-        await Promise.all([parts.housekeeping.now(), parts.alerts.now()]);
+        // A hook that hangs must not keep a function past its limit.
+        const leftMs = Math.max(bounds.budgetMs - report.durationMs, 1_000);
+        await settledWithin(Promise.all([parts.housekeeping.now(), parts.alerts.now()]), leftMs);
       }
       events.emit("drained", report);
       return report;

@@ -3,7 +3,7 @@ export type StopSignal = "SIGTERM" | "SIGINT";
 /** What of Node's `process` is used here; absent on other runtimes. */
 interface SignalProcess {
   readonly pid: number;
-  on(event: StopSignal, listener: () => void): unknown;
+  prependListener(event: StopSignal, listener: () => void): unknown;
   off(event: StopSignal, listener: () => void): unknown;
   listenerCount(event: StopSignal): number;
   kill(pid: number, signal: StopSignal): unknown;
@@ -27,6 +27,8 @@ export interface TerminationOptions {
 interface Watch {
   readonly watchers: Set<() => void>;
   received: boolean;
+  /** Whether somebody else listened when it came. */
+  shared: boolean;
   readonly listener: () => void;
 }
 
@@ -64,7 +66,8 @@ function join(process: SignalProcess, signal: StopSignal, watcher: () => void) {
     if (!watch.watchers.delete(watcher) || watch.watchers.size > 0) return;
     known.delete(signal);
     process.off(signal, watch.listener);
-    if (watch.received && process.listenerCount(signal) === 0) process.kill(process.pid, signal);
+    const alone = !watch.shared && process.listenerCount(signal) === 0;
+    if (watch.received && alone) process.kill(process.pid, signal);
   };
   return { watch, leave };
 }
@@ -73,11 +76,14 @@ function beginWatch(process: SignalProcess, signal: StopSignal): Watch {
   const watch: Watch = {
     watchers: new Set(),
     received: false,
+    shared: false,
     listener: () => {
       watch.received = true;
+      watch.shared = process.listenerCount(signal) > 1;
       for (const watcher of [...watch.watchers]) watcher();
     },
   };
-  process.on(signal, watch.listener);
+  // Before all others: one that listens `once` is none any more when its turn is over.
+  process.prependListener(signal, watch.listener);
   return watch;
 }

@@ -44,7 +44,7 @@ returns text language sql immutable set search_path = pg_catalog, pg_temp as $$
   select case p_code
     when 'ATTEMPTS_EXHAUSTED' then 'the job was queued with no attempt left'
     when 'NOT_STARTED' then 'nobody started the job within its start_within_ms'
-    when 'TIMEOUT' then 'the attempt ran longer than its timeout'
+    when 'TIMEOUT' then 'the attempt''s timeout passed without an outcome: it hung, or its worker died'
     else 'the worker''s lease ran out: it died, froze, or lost the database' end
 $$;
 

@@ -201,6 +201,36 @@ test("one after the other has the whole budget; who waited has what is left of i
   clock.mockRestore();
 });
 
+test("who waited for as long as the budget is let go; the last of them gets the report", async () => {
+  // The budgets are those of real timers: a request's end must not wait for the clock of a test.
+  const { begun, run } = staged({ budget: 100, reserve: 1, maxJobs: 2 });
+  const running = run();
+  const early = run();
+  let left = false;
+  void early.then(() => {
+    left = true;
+  });
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  const late = run();
+  begun[0]?.end();
+  await running;
+  expect(await early).toBeUndefined();
+  expect([left, begun.length]).toEqual([true, 2]);
+  begun[1]?.end();
+  expect(await late).toBe(begun[1]?.report);
+});
+
+test("the last one stays to the end, however long that takes", async () => {
+  const { begun, run } = staged({ budget: 40, reserve: 1 });
+  const running = run();
+  const last = run();
+  begun[0]?.end();
+  await running;
+  await new Promise((resolve) => setTimeout(resolve, 60));
+  begun[1]?.end();
+  expect(await last).toBe(begun[1]?.report);
+});
+
 test("who waited until no more than the reserve is left gets none, and is no obstacle", async () => {
   const { begun, run } = staged({ budget: 30, reserve: 10 });
   void run();

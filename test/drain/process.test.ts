@@ -35,17 +35,21 @@ describe("SIGTERM while a process drains (S29)", () => {
     expect(await rowOf(db, second)).toMatchObject({ status: "queued", attempts: 0 });
   });
 
-  test("leaves the end to the application's own listener, where there is one", async () => {
-    const [first = "", second = ""] = await enqueued(["first", "second"]);
-    const child = startChild("sigterm", db.url, "listens");
-    await child.told("running");
-    child.process.kill("SIGTERM");
-    await child.told("heard");
-    expect(await child.told("reports")).toMatchObject([{ reason: "sigterm", completed: 1 }]);
-    expect(await child.ended).toMatchObject({ code: 0, signal: null });
-    expect(await rowOf(db, first)).toMatchObject({ status: "completed" });
-    expect(await rowOf(db, second)).toMatchObject({ status: "queued", attempts: 0 });
-  });
+  // One that listens once is gone when the drain ends, and goes on with the application's end.
+  test.each(["listens", "listens once"])(
+    "leaves the end to an application that %s",
+    async (how) => {
+      const [first = "", second = ""] = await enqueued(["first", "second"]);
+      const child = startChild("sigterm", db.url, how);
+      await child.told("running");
+      child.process.kill("SIGTERM");
+      await child.told("heard");
+      expect(await child.told("reports")).toMatchObject([{ reason: "sigterm", completed: 1 }]);
+      expect(await child.ended).toMatchObject({ code: 0, signal: null });
+      expect(await rowOf(db, first)).toMatchObject({ status: "completed" });
+      expect(await rowOf(db, second)).toMatchObject({ status: "queued", attempts: 0 });
+    },
+  );
 
   test("waits for the jobs in hand of all drains that overlap", async () => {
     const ids = await enqueued(["first", "second", "third"]);

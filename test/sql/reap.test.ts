@@ -58,7 +58,8 @@ describe.each(backends)("reap on %s", (backend) => {
     expect(await job(id)).toMatchObject({
       status: max_attempts === 1 ? "failed" : "queued",
       last_error_code: "TIMEOUT",
-      last_error_message: "the attempt ran longer than its timeout",
+      last_error_message:
+        "the attempt's timeout passed without an outcome: it hung, or its worker died",
     });
   });
 

@@ -3,7 +3,7 @@
  * forgotten promise do to a process can't be tried in the one that runs the tests. Arguments: the
  * scenario, the database's URL, and one argument of the scenario's own.
  */
-import { getEventListeners, once } from "node:events";
+import { getEventListeners } from "node:events";
 import { existsSync } from "node:fs";
 import {
   createLeasehold,
@@ -14,6 +14,7 @@ import {
   type Job,
 } from "../../../src/index.ts";
 import { pg } from "../../../src/pg/index.ts";
+import { onTermination } from "../../../src/termination.ts";
 
 const [scenario = "", url = "", argument = ""] = process.argv.slice(2);
 
@@ -60,11 +61,18 @@ const scenarios: Record<string, () => Promise<void>> = {
   /** Tells when its handler runs, which then waits for the signal. */
   async sigterm() {
     if (argument === "listens") process.on("SIGTERM", () => tell({ heard: true }));
+    if (argument === "listens once") process.once("SIGTERM", () => tell({ heard: true }));
     const leasehold = client(
       handle(mail, async ({ payload }) => {
-        const signalled = once(process, "SIGTERM"); // gone again when it has come
+        // By the drain's own listener: another would be the application's, which ends the process itself.
+        let hear = (): void => undefined;
+        const signalled = new Promise<void>((resolve) => {
+          hear = resolve;
+        });
+        const watch = onTermination({ onSignal: hear });
         await tell({ running: payload });
         await signalled;
+        watch.stopWatching();
         return "finished";
       }),
     );
