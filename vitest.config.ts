@@ -10,6 +10,7 @@ const processes = [
   "test/cli/**/*.test.ts",
   "test/*/*process*.test.ts",
   "test/worker/killed-workers.test.ts",
+  "test/serverless/**/*.test.ts",
 ];
 
 export default defineConfig({
