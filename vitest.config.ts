@@ -9,6 +9,7 @@ const withoutTraces = rooms.map((room) => `test/${room}/**/*.test.ts`);
 const processes = [
   "test/cli/**/*.test.ts",
   "test/*/*process*.test.ts",
+  "test/drivers/pglite-folder.test.ts",
   "test/worker/killed-workers.test.ts",
   "test/serverless/**/*.test.ts",
 ];

@@ -19,7 +19,6 @@ export function sign(secret: string, timestamp: string, body: string | Uint8Arra
 export function isSigned(secret: string, headers: Headers, body: Uint8Array): boolean {
   const timestamp = headers.get(timestampHeader) ?? "";
   const given = Buffer.from(headers.get(signatureHeader) ?? "");
-  if (!/^\d{1,12}$/.test(timestamp)) return false;
   const expected = Buffer.from(sign(secret, timestamp, body));
   // The lengths are known to all; where the texts differ must not be told by the time that it takes.
   const isTheirs = given.length === expected.length && timingSafeEqual(given, expected);

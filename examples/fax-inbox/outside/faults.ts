@@ -6,7 +6,7 @@ export interface Fault {
   /**
    * An HTTP status; "refused", a key without rights as Supabase Storage says it (400, and 403 in the
    * body); "reset", a connection that breaks; "hang", no answer at all. Of a mail alone: "cut", half of
-   * it, and then the connection breaks. Of an upload alone: "held", the work done and its answer kept
+   * it, and the connection is closed. Of an upload alone: "held", the work done and its answer kept
    * back until `release`.
    */
   readonly how: number | "refused" | "reset" | "hang" | "cut" | "held";

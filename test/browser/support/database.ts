@@ -30,14 +30,23 @@ export async function startDatabase(appFolder: string): Promise<AppDatabase> {
   });
   const pool = new pg.Pool({ connectionString: url, max: 2, application_name: "tests" });
   pool.on("error", () => undefined); // a crash breaks those that rest
+  let isDown = false;
+  const startAgain = async (): Promise<void> => {
+    await server.startAgain();
+    isDown = false;
+  };
   return {
     url,
     query: async (sql, values) => (await pool.query(sql, values as unknown[])).rows,
     log: () => readFileSync(server.logFile, "utf8"),
-    crash: server.crash,
-    startAgain: server.startAgain,
+    async crash() {
+      await server.crash();
+      isDown = true;
+    },
+    startAgain,
     async stop() {
       await pool.end();
+      if (isDown) await startAgain(); // a server that is down can't be stopped
       await server.stop();
     },
   };
