@@ -10,6 +10,7 @@ const processes = [
   "test/cli/**/*.test.ts",
   "test/*/*process*.test.ts",
   "test/drivers/pglite-folder.test.ts",
+  "test/drivers/supabase-{trouble,work}.test.ts",
   "test/worker/killed-workers.test.ts",
   "test/serverless/**/*.test.ts",
 ];

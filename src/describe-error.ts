@@ -37,12 +37,17 @@ export function describeError(thrown: unknown): ErrorDescription {
  */
 export function causeChain(thrown: unknown): unknown[] {
   const chain = [thrown];
-  for (let cause = read(thrown, "cause"); cause !== undefined && cause !== null; ) {
+  for (let cause = causeOf(thrown); cause !== undefined && cause !== null; ) {
     if (chain.length > maxFollowed || chain.includes(cause)) break;
     chain.push(cause);
-    cause = read(cause, "cause");
+    cause = causeOf(cause);
   }
   return chain;
+}
+
+/** supabase-js' storage keeps what `fetch` threw as `originalError`. */
+function causeOf(error: unknown): unknown {
+  return read(error, "cause") ?? read(error, "originalError");
 }
 
 /**
@@ -51,9 +56,17 @@ export function causeChain(thrown: unknown): unknown[] {
  */
 export function httpStatus(error: unknown): number | undefined {
   const response = read(error, "response");
-  return [error, response]
-    .flatMap((holder) => [read(holder, "status"), read(holder, "statusCode")])
-    .find((status): status is number => isFailure(status));
+  return [error, response].map(ownStatus).find((status) => status !== undefined);
+}
+
+/**
+ * Supabase's storage answers most refusals with 400, and says in words of the body what it means: "403"
+ * for a key without rights, "404" for an object that is not there.
+ */
+function ownStatus(holder: unknown): number | undefined {
+  const [status, statusCode] = [read(holder, "status"), read(holder, "statusCode")];
+  const meant = Number(typeof statusCode === "string" && status === 400 ? statusCode : Number.NaN);
+  return [meant, status, statusCode].find((each): each is number => isFailure(each));
 }
 
 function isFailure(status: unknown): boolean {

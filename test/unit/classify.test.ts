@@ -1,3 +1,4 @@
+import { createClient } from "@supabase/supabase-js";
 import { describe, expect, test } from "vitest";
 import { classify, maxRetryAfterMs, PermanentError } from "../../src/classify.ts";
 import { describeError } from "../../src/describe-error.ts";
@@ -208,5 +209,38 @@ describe("Retry-After", () => {
   test("does not soften a permanent failure, nor hasten refused credentials", () => {
     expect(classify({ status: 404, retryAfter: 5 })).toEqual(permanent);
     expect(classify({ status: 401, retryAfter: 5 })).toEqual(released("HTTP_401"));
+  });
+});
+
+describe("what supabase-js' storage answers in place of throwing", () => {
+  /** The error of an upload to which the storage answers so. */
+  async function refused(answer: () => Promise<Response>): Promise<unknown> {
+    const client = createClient("http://127.0.0.1:1", "key", {
+      auth: { persistSession: false, autoRefreshToken: false },
+      realtime: { transport: class {} as never },
+      global: { fetch: answer },
+    });
+    return (await client.storage.from("faxes").upload("a.pdf", "content", { upsert: true })).error;
+  }
+
+  const saying = (status: number, statusCode: string) =>
+    refused(async () => Response.json({ statusCode, error: "x", message: "y" }, { status }));
+
+  test("means what its body says, where its status is 400 for all", async () => {
+    expect(classify(await saying(400, "403"))).toEqual(released("HTTP_403"));
+    expect(classify(await saying(400, "404"))).toEqual(permanent);
+    expect(classify(await saying(400, "429"))).toEqual(transient);
+    expect(classify(await saying(400, "InvalidKey"))).toEqual(permanent);
+    expect(classify(await saying(503, "404"))).toEqual(transient);
+  });
+
+  test("tells what the network said", async () => {
+    const cause = Object.assign(new Error("read ECONNRESET"), { code: "ECONNRESET" });
+    const error = await refused(() => Promise.reject(new TypeError("fetch failed", { cause })));
+    expect(classify(error)).toEqual(transient);
+    expect(describeError(error)).toMatchObject({
+      code: "ECONNRESET",
+      message: expect.stringContaining("read ECONNRESET"),
+    });
   });
 });

@@ -23,7 +23,8 @@ export function MailCard({ mail }: { mail: InboxMail }) {
           {attachments.map(({ position, filename, bytes }) => (
             <li key={position}>
               <a href={`/attachments/${id}/${position}`} download>
-                {filename} <span className="quiet">{sizeOf(bytes)}</span>
+                <span className="name">{filename}</span>
+                <span className="quiet">{sizeOf(bytes)}</span>
               </a>
             </li>
           ))}
