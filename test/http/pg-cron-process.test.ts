@@ -12,8 +12,8 @@ const job = defineJob("job");
 
 /** It looks once a minute, and this waits for it. */
 test.skipIf(pgCronServer === undefined)(
-  "the real pg_cron finds what nobody woke for, and calls nothing where nothing is due",
-  { timeout: 180_000 },
+  "the real pg_cron finds what nobody woke for",
+  { timeout: 120_000 },
   async () => {
     const server = await pgCronServer?.();
     if (server === undefined) return;
@@ -32,13 +32,10 @@ test.skipIf(pgCronServer === undefined)(
       await server.query(renderWakeups());
       await until(() => app.leasehold.toldOf("completed").length === 1, "the job", 90_000);
       expect(net.sent).toEqual([{ url: `${http.url}/api/leasehold/drain?linger=0s`, status: 202 }]);
-      const runs = () =>
-        server.query("select d.status, d.command from cron.job_run_details d order by runid");
-      await until(async () => (await runs()).length >= 2, "the next minute", 90_000);
+      const runs = () => server.query("select status, command from cron.job_run_details");
+      await until(async () => (await runs())[0]?.status === "succeeded", "the end of its run");
       const succeeded = { status: "succeeded", command: "select leasehold_wakeups.tick()" };
-      await until(async () => (await runs()).at(-1)?.status === "succeeded", "its end");
       expect(await runs()).toEqual((await runs()).map(() => succeeded));
-      expect(net.sent).toHaveLength(1);
     } finally {
       await net.stop();
       await http.close();
