@@ -11,7 +11,7 @@ export interface DrainOptions {
   reserve?: Duration;
   /**
    * Where nothing is due, it goes on looking, four times a second, until so long after its call: for
-   * jobs that come in a burst. At most the budget. Default 0.
+   * jobs that come in a burst. It ends with the budget all the same. Default 0.
    */
   linger?: Duration;
   /** At most so many jobs, one after the other, 1 to 10,000. Default 3. */
@@ -73,7 +73,7 @@ export function drainBounds(options: DrainOptions, registered: readonly string[]
   return {
     budgetMs,
     reserveMs,
-    lingerMs: durationMs("linger", linger, { max: budgetMs }),
+    lingerMs: durationMs("linger", linger),
     maxJobs: integer("maxJobs", maxJobs, { min: 1, max: maxMaxJobs }),
     kinds: handledKinds(kinds, registered),
     worker: text("worker", worker, { maxBytes: 500 }),

@@ -54,7 +54,7 @@ test("jobs that come while it lingers count for its bounds", async () => {
 
 test("it claims nothing any more with less than the reserve left", async () => {
   const { leasehold, claims } = counted();
-  const draining = leasehold.drain({ budget: 800, reserve: 500, linger: 800 });
+  const draining = leasehold.drain({ budget: 800, reserve: 500, linger: "1h" });
   expect(await draining).toMatchObject({ reason: "budget", processed: 0 });
   expect(claims.count).toBeLessThanOrEqual(2);
 });
@@ -78,7 +78,7 @@ test.each([
   }
 });
 
-test.each([-1, "soon", "241s", Number.NaN, null])("refuses linger: %j", async (linger) => {
+test.each([-1, "soon", "25d", Number.NaN, null])("refuses linger: %j", async (linger) => {
   const { leasehold } = counted();
   await expect(leasehold.drain({ linger: linger as "1s" })).rejects.toMatchObject({
     code: "LH002",
