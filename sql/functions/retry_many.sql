@@ -12,7 +12,7 @@ declare
   -- In this order: what is gone after the wait for the locks was there before it.
   v_skipped jsonb := leasehold._unmatched(p_filter);
   v_ids constant uuid[] := leasehold._bulk_ids(p_filter, array['failed', 'cancelled']);
-  v_jobs constant leasehold.jobs[] := leasehold._lock_bulk(v_ids);
+  v_jobs constant leasehold.jobs[] := leasehold._lock_bulk(v_ids, array['failed', 'cancelled']);
   v_answer jsonb;
 begin
   v_skipped := v_skipped || leasehold._vanished(v_ids, v_jobs);

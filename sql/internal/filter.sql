@@ -65,24 +65,33 @@ end
 $$;
 
 -- Locks these jobs in the one order in which jobs are locked, and answers them in it. Jobs that settle
--- others come last, behind those.
-create or replace function leasehold._lock_bulk(p_ids uuid[])
+-- others come last, behind those. With p_statuses only jobs of these are locked, and of these only locked
+-- ones are answered: who is about to wait for a key must not hold an unfinished job, since whoever takes
+-- that key may be waiting for it.
+create or replace function leasehold._lock_bulk(p_ids uuid[], p_statuses text[] = null)
 returns leasehold.jobs[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_locked constant uuid[] := array(
+    select l.id from (
+      select j.id from leasehold.jobs j
+      where j.id = any (p_ids || array(
+          select leasehold._subject(r) from leasehold.jobs r where r.id = any (p_ids) and r.kind = 'leasehold.reconcile'))
+        and (p_statuses is null or j.status || '' = any (p_statuses))
+      order by j.kind = 'leasehold.reconcile', j.kind, j.key, j.id for no key update) l);
 begin
-  perform from leasehold.jobs j
-  where j.id = any (p_ids || array(
-    select leasehold._subject(l) from leasehold.jobs l where l.id = any (p_ids) and l.kind = 'leasehold.reconcile'))
-  order by j.kind = 'leasehold.reconcile', j.kind, j.key, j.id for no key update;
   return array(
-    select j from leasehold.jobs j where j.id = any (p_ids)
+    select j from leasehold.jobs j left join unnest(v_locked) l (id) on l.id = j.id
+    where j.id = any (p_ids) and (p_statuses is null or l.id is not null or j.status || '' <> all (p_statuses))
     order by j.kind = 'leasehold.reconcile', j.kind, j.key, j.id);
 end
 $$;
 
--- Those of the ids that are gone: pruned or removed while we waited.
+-- Those of the ids that are gone, pruned or removed while we waited; and those that were unfinished then
+-- and are not any more, which nobody has locked.
 create or replace function leasehold._vanished(p_ids uuid[], p_jobs leasehold.jobs[])
-returns jsonb language sql immutable set search_path = pg_catalog, pg_temp as $$
-  select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'outcome', 'unknown')), '[]')
+returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
+  select coalesce(jsonb_agg(jsonb_build_object('id', i.id, 'outcome',
+    case when exists (select from leasehold.jobs j where j.id = i.id) then 'wrong_status' else 'unknown' end)), '[]')
   from unnest(p_ids) i (id) where i.id not in (select j.id from unnest(p_jobs) j)
 $$;
 

@@ -49,6 +49,30 @@ describe("retry and retry", () => {
   );
 });
 
+describe("retry_many and an enqueue_many", () => {
+  test("that waits for no unfinished job which the other has no use for", async () => {
+    const a = await failed(race, { key: "a" });
+    const b = (await enqueue(race, { key: "b" })).id;
+    const [user, operator] = await race.pair();
+    await user.begin();
+    // One call in two halves: it takes its keys in their order.
+    await enqueueMany(user, [{ key: "a" }]);
+    const ids = { ids: [a, b] };
+    const waiting = await race.blocked(operator, (on) => call(on, "retry_many", ids));
+    // Were b locked as well, each would wait for the other.
+    const replace = [{ key: "b", on_conflict: "replace" }];
+    expect(await enqueueMany(user, replace)).toMatchObject([{ outcome: "replaced", id: b }]);
+    await user.commit();
+    expect(await waiting.answer).toEqual({
+      retried: 0,
+      skipped: [
+        { id: a, outcome: "conflict" },
+        { id: b, outcome: "wrong_status" },
+      ],
+    });
+  });
+});
+
 describe("retry and an enqueue under the same key", () => {
   test.each(["commit", "rollback"] as const)(
     "a retry waits for the enqueue, and decides after its %s",
