@@ -1,4 +1,5 @@
 import type { DrainOptions, DrainReport } from "../../drain.ts";
+import { maxMaxJobs } from "../../drain-bounds.ts";
 import { maxTimerMs } from "../../duration.ts";
 import type { Argument, Given } from "../arguments.ts";
 import { command } from "../command.ts";
@@ -57,7 +58,7 @@ export const drainCommand = command({
 function optionsOf(given: Given): DrainOptions {
   const budget = durationOption(given, "budget", { min: 1, max: maxTimerMs });
   const reserve = durationOption(given, "reserve", { min: 0, max: maxTimerMs });
-  const maxJobs = integerOption(given, "max-jobs", { min: 1, max: 10_000 });
+  const maxJobs = integerOption(given, "max-jobs", { min: 1, max: maxMaxJobs });
   const kinds = listOption(given, "kinds");
   if (budget !== undefined && reserve !== undefined && reserve >= budget) {
     throw usageError("--reserve is not less than --budget.", "Give a smaller reserve.");
