@@ -2,7 +2,18 @@ import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** The rooms whose tests leave nothing behind in a process; the others put on its signals and streams. */
-const rooms = ["sql", "races", "client", "tx", "drain", "worker", "drivers", "start", "http"];
+const rooms = [
+  "sql",
+  "races",
+  "client",
+  "tx",
+  "drain",
+  "worker",
+  "drivers",
+  "start",
+  "http",
+  "model",
+];
 const withoutTraces = rooms.map((room) => `test/${room}/**/*.test.ts`);
 
 /** What starts processes of its own at every turn, the command line first: `npm run test:processes`. */
@@ -14,6 +25,9 @@ const processes = [
   "test/worker/killed-workers.test.ts",
   "test/serverless/**/*.test.ts",
 ];
+
+/** What cuts networks, kills servers and lets standbys take over: `npm run test:faults`. */
+const faults = ["test/faults/**/*.test.ts"];
 
 export default defineConfig({
   test: {
@@ -33,10 +47,11 @@ export default defineConfig({
         test: {
           name: "apart",
           include: ["test/**/*.test.ts"],
-          exclude: [...withoutTraces, ...processes],
+          exclude: [...withoutTraces, ...processes, ...faults],
         },
       },
       { extends: true, test: { name: "processes", include: processes } },
+      { extends: true, test: { name: "faults", include: faults } },
     ],
   },
 });

@@ -7,7 +7,7 @@ import { pglite } from "../../src/pglite/index.ts";
 import { postgres } from "../../src/postgres/index.ts";
 import { migrate } from "../../src/schema/index.ts";
 import { openTestDatabase, type TestDatabase } from "../support/databases.ts";
-import { silentProxy } from "./silent-proxy.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 
 /** No driver may take part of it for syntax of its own. */
 const oddSchema = `We"ird näme ${"$"}1?`;
@@ -186,8 +186,8 @@ describe.each(Object.keys(drivers))("a listening connection of %s", (driver) => 
   });
 
   it("closes within a second when the other side is gone without a word", async () => {
-    const proxy = await silentProxy(db.url);
-    closers.push(async () => proxy.close());
+    const proxy = await startTcpProxy(db.url);
+    closers.push(() => proxy.close());
     const { heard, lost, listening } = await listen(open({ listen: proxy.url }));
     expect(await hears(heard, "leasehold")).toEqual(["last"]);
     proxy.fallSilent();

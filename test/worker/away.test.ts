@@ -5,7 +5,7 @@ import { pg } from "../../src/pg/index.ts";
 import { migrate } from "../../src/schema/index.ts";
 import { client, counts, until } from "../drain/support/client.ts";
 import { interposed } from "../drain/support/interposed.ts";
-import { silentProxy } from "../drivers/silent-proxy.ts";
+import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { keptLog } from "./support/log.ts";
 import { restartableServer } from "./support/restartable.ts";
 import { countOf, never, pass, testApart, watched, workplace } from "./support/workers.ts";
@@ -125,7 +125,7 @@ describe.concurrent("a worker", () => {
     "postgres",
     "whose listening connection falls silent notices, polls, and listens anew (S24)",
     async (place) => {
-      const proxy = await silentProxy(place.db.url);
+      const proxy = await startTcpProxy(place.db.url);
       const log = keptLog();
       const pool = place.db.pool;
       const leasehold = createLeasehold({
@@ -143,7 +143,7 @@ describe.concurrent("a worker", () => {
       await until(async () => (await counts(place.db)).completed === 2, "another job");
       expect(log.warned).toEqual([lost]);
       expect(log.informed).toEqual(["listening for new jobs again"]);
-      proxy.close();
+      await proxy.close();
     },
   );
 
