@@ -50,6 +50,7 @@ const groups = {
     "stats",
     "has_due_work",
     "every",
+    "verify",
     "schema_version",
   ],
 };

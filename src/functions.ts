@@ -68,6 +68,7 @@ export const argumentTypes = {
   credits: { p_account: "text" },
   entries: { p_account: "text", p_limit: "int", p_before: "bigint" },
   verify_credits: {},
+  verify: {},
   alerts: { p_limit: "int", p_before: "bigint" },
   claim_alerts: { p_limit: "int", p_lease_ms: "int" },
   finish_alerts: { p_ids: "bigint[]" },

@@ -27,6 +27,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   grant: async () => (await import("./commands/grant.ts")).grantCommand,
   refund: async () => (await import("./commands/refund.ts")).refundCommand,
   "verify-credits": async () => (await import("./commands/verify-credits.ts")).verifyCreditsCommand,
+  verify: async () => (await import("./commands/verify.ts")).verifyCommand,
   alerts: async () => (await import("./commands/alerts.ts")).alertsCommand,
   prune: async () => (await import("./commands/prune.ts")).pruneCommand,
   work: async () => (await import("./commands/work.ts")).workCommand,

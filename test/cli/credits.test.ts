@@ -77,6 +77,20 @@ describe("credits on the command line", () => {
     expect(code).toBe(1);
     expect(stdout).toMatch(/available +ann/);
   });
+
+  it("are a part of what verify checks, which ends with 1 where it does not hold", async () => {
+    await grant();
+    const sound = { ok: true, count: 0, violations: [] };
+    expect(await run("verify")).toMatchObject({ code: 0, stderr: "All that must hold does.\n" });
+    const asked = await run("verify", "--json");
+    expect([asked.code, JSON.parse(asked.stdout)]).toEqual([0, sound]);
+    await db.query("update leasehold.accounts set available = 4");
+    const found = await run("verify");
+    expect(found).toMatchObject({ code: 1, stdout: expect.stringMatching(/available +1 +ann/) });
+    const told = await run("verify", "--json");
+    const violations = [{ rule: "available", count: 1, ids: ["ann"] }];
+    expect([told.code, JSON.parse(told.stdout)]).toEqual([1, { ok: false, count: 1, violations }]);
+  });
 });
 
 describe("alerts", () => {

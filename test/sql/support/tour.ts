@@ -116,6 +116,7 @@ const money: Tour = async ({ call, rows }) => {
   const { entries } = await call("entries", "ann");
   expect(entries).toMatchObject([{ kind: "refund" }, { kind: "capture" }, { kind: "hold" }, {}]);
   expect(await call("verify_credits")).toEqual({ ok: true, violations: [] });
+  expect(await call("verify")).toEqual({ ok: true, count: 0, violations: [] });
   const external = await call("enqueue", "paid", "{}", { external: true });
   await call("cancel", external.id);
   const [look] = await rows("claim", ["leasehold.reconcile"]);
