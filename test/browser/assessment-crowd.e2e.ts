@@ -62,6 +62,8 @@ describe("many submits at once", () => {
       }
       await nothingUnfinished();
     }
+    const broken = "select last_error_message from leasehold.jobs where status <> 'completed'";
+    expect(await app.database.query(broken)).toEqual([]);
     // The last storm found nobody with a point left.
     expect(answered.get(402)).toBe(200);
     expect(answered.get(202)).toBe(30);

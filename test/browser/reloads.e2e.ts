@@ -29,7 +29,7 @@ async function versionRun(): Promise<string> {
   return (await ask(server, id)).result.version;
 }
 
-test("twenty reloads in next dev make no second pool and no second worker, and run the new code", async () => {
+test("twenty reloads in next dev make no second pool and no second worker, and run the new code (S34)", async () => {
   const path = join(app.folder, "lib/handlers.ts");
   const code = readFileSync(path, "utf8");
   expect(await versionRun()).toBe("version 0");

@@ -26,6 +26,8 @@ export async function listen(answer: Answering, port = 0): Promise<Listening> {
       else reply(response, 500, { message: String(error) });
     });
   });
+  // After Node's 5 s it would hang up on whoever asks again at that moment.
+  server.keepAliveTimeout = 60_000;
   server.listen(port, "127.0.0.1");
   await once(server, "listening");
   return {

@@ -27,6 +27,12 @@ export interface ServeOptions {
   ready?: string;
 }
 
+/**
+ * Next hangs up on who is silent for 5 s, at the very moment perhaps when a busy test asks again: "fetch
+ * failed: other side closed".
+ */
+const keepAliveMs = "60000";
+
 /** `next dev` compiles the page that is asked for, on a machine that may be busy. */
 const readyWithinMs = 120_000;
 
@@ -47,6 +53,7 @@ export async function serve(
   const [program = "", ...args] = standalone
     ? [process.execPath, join(folder, "server.js")]
     : [...(command ?? [process.execPath, next, mode]), ...place];
+  if (command === undefined && mode === "start") args.push("--keepAliveTimeout", keepAliveMs);
   const { NODE_ENV: _, ...inherited } = process.env;
   const child = spawn(program, args, {
     cwd: folder,
@@ -54,7 +61,7 @@ export async function serve(
     env: {
       ...inherited,
       ...nextEnv,
-      ...(standalone && { PORT: port, HOSTNAME: "127.0.0.1" }),
+      ...(standalone && { PORT: port, HOSTNAME: "127.0.0.1", KEEP_ALIVE_TIMEOUT: keepAliveMs }),
       ...env,
     },
     stdio: ["ignore", "pipe", "pipe"],

@@ -27,6 +27,8 @@ export async function startOutside(): Promise<Outside> {
     if (held && name !== "tile") waiting.add(response);
     else response.end();
   });
+  // As in next-server.ts: who asks again must not meet a server that hangs up.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const release = (): void => {
     held = false;
