@@ -2,7 +2,7 @@ import type { ClientParts } from "./client-parts.ts";
 import { type PageOptions, pageArguments } from "./credits.ts";
 import type { Database } from "./database.ts";
 import { describeError } from "./describe-error.ts";
-import { settledWithin } from "./in-time.ts";
+import { inTime, settledWithin } from "./in-time.ts";
 import { camelCase } from "./status.ts";
 
 /** What a person must look at. Times are ISO 8601 in UTC. */
@@ -44,6 +44,12 @@ const closeWithinMs = 5_000;
 /** How many are told at once. */
 const atOnce = 10;
 
+/** How long a call of the database may take. */
+const callWithinMs = 30_000;
+
+/** As long as SQL leaves an alert to who claimed it; a hook that hangs is waited for no longer. */
+const tellWithinMs = 60_000;
+
 /** Hands alerts to the hook of a client, each at least once over all clients that have one. */
 export class Alerts {
   readonly #parts: Pick<ClientParts, "database" | "events" | "log">;
@@ -82,18 +88,32 @@ export class Alerts {
   }
 
   async #tell(onAlert: OnAlert): Promise<void> {
-    const { database, events, log } = this.#parts;
+    const { database } = this.#parts;
     try {
-      const claimed = (await database.call("claim_alerts", { p_limit: atOnce })) as object[];
-      for (const row of claimed) {
-        const alert = camelCase<LeaseholdAlert>(row);
-        log.error({ alert }, "an alert");
-        await onAlert(alert);
-        await database.call("finish_alerts", { p_ids: [String(alert.id)] });
-      }
+      const claiming = database.call("claim_alerts", { p_limit: atOnce });
+      const claimed = (await inTime(claiming, callWithinMs)) as object[];
+      const telling = claimed.map((row) => this.#tellOne(onAlert, camelCase<LeaseholdAlert>(row)));
+      await settledWithin(Promise.all(telling), tellWithinMs);
     } catch (error) {
-      log.error({ err: describeError(error) }, "an alert could not be told; it will be told again");
-      events.emit("error", { error, during: "alert" });
+      this.#failed(error);
     }
+  }
+
+  /** By itself: one that can't be told must not keep the others from being told. Never rejects. */
+  async #tellOne(onAlert: OnAlert, alert: LeaseholdAlert): Promise<void> {
+    const { database, log } = this.#parts;
+    try {
+      log.error({ alert }, "an alert");
+      await onAlert(alert);
+      await inTime(database.call("finish_alerts", { p_ids: [String(alert.id)] }), callWithinMs);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #failed(error: unknown): void {
+    const { events, log } = this.#parts;
+    log.error({ err: describeError(error) }, "an alert could not be told; it will be told again");
+    events.emit("error", { error, during: "alert" });
   }
 }

@@ -5,15 +5,19 @@ import type { ClientParts } from "./client-parts.ts";
 import type { Bounds } from "./drain-bounds.ts";
 import { maxTimerMs } from "./duration.ts";
 import { type FinishedJob, finish } from "./finish.ts";
+import { inTime } from "./in-time.ts";
 import type { ClaimedJob } from "./job.ts";
 import { jobEvent } from "./job-event.ts";
-import { finishAlone } from "./record.ts";
+import { type Finish, finishAlone } from "./record.ts";
 import { onTermination } from "./termination.ts";
 
 export type { DrainOptions } from "./drain-bounds.ts";
 
 /** How long a drain that lingers waits before it looks again. */
 const lookMs = 250;
+
+/** A call of the database has at least so long, however little is left of the budget: a busy one is slow. */
+const leastCallMs = 5_000;
 
 /** Why a drain stopped. */
 export type DrainReason =
@@ -56,9 +60,9 @@ export interface DrainReport {
  * Works through due jobs, one at a time, within a time budget: the way to run jobs in a serverless
  * function. Two that overlap share the work and never a job. Near the end of the budget the handler
  * in hand is told by its signal to stop, and its job is given back, the attempt not counted; the
- * drain returns by its budget (plus the time of one call of the database), whatever the handler
- * does. After SIGTERM it claims nothing more, and gives the job in hand back where it has not ended
- * within `shutdownGraceMs`.
+ * drain returns by its budget (plus the time of one call of the database, five seconds where that
+ * does not answer), whatever the handler does. After SIGTERM it claims nothing more, and gives the job
+ * in hand back where it has not ended within `shutdownGraceMs`.
  */
 export async function drain(
   parts: ClientParts,
@@ -94,7 +98,7 @@ export async function drain(
   }
 
   async function work(): Promise<{ reason: DrainReason; error?: unknown }> {
-    await parts.defineKinds();
+    await inTime(parts.defineKinds(), Math.max(bounds.budgetMs, leastCallMs));
     for (;;) {
       const leftMs = bounds.budgetMs - elapsedMs();
       if (bounds.signal?.aborted) return { reason: "aborted" };
@@ -104,11 +108,7 @@ export async function drain(
       const timeoutMs = Math.min(Math.ceil(leftMs + bounds.reserveMs), maxTimerMs);
       let claimed: ClaimedJob | undefined;
       try {
-        claimed = await claimOne(parts.database, {
-          ...bounds,
-          timeoutMs,
-          except: jobs.map((job) => job.id),
-        });
+        claimed = await claim(timeoutMs, Math.max(leftMs, leastCallMs));
       } catch (error) {
         // Without a job in hand there is nothing to report but the error itself.
         if (jobs.length === 0) throw error;
@@ -123,6 +123,29 @@ export async function drain(
       }
       jobs.push(await runOne(claimed, timeoutMs));
     }
+  }
+
+  /** Rejects where no answer comes within `patienceMs`; what such a claim took goes back when it does. */
+  async function claim(timeoutMs: number, patienceMs: number): Promise<ClaimedJob | undefined> {
+    const except = jobs.map((job) => job.id);
+    const claiming = claimOne(parts.database, { ...bounds, timeoutMs, except });
+    return inTime(claiming, patienceMs).catch((error: unknown) => {
+      void claiming.then(giveBack, () => undefined);
+      throw error;
+    });
+  }
+
+  async function giveBack(late: ClaimedJob | undefined): Promise<void> {
+    if (late === undefined) return;
+    const { id, generation } = late;
+    const release = { action: "release", retry_after_ms: 0, error_code: "CLAIM_LOST" } as const;
+    // Where that fails, its lease brings it back.
+    await send(leastCallMs)({ id, generation, ...release }).catch(() => undefined);
+  }
+
+  /** Sends an outcome, and waits no longer than `patienceMs` for the answer. */
+  function send(patienceMs: number): Finish {
+    return finishAlone((name, args) => inTime(parts.database.call(name, args), patienceMs));
   }
 
   async function runOne(claimed: ClaimedJob, timeoutMs: number): Promise<FinishedJob> {
@@ -140,7 +163,7 @@ export async function drain(
     });
     const giveUpAt = elapsedMs() + Math.max(bounds.budgetMs - elapsedMs(), 1_000);
     return finish(parts, claimed, outcome, {
-      send: finishAlone(parts.database.call.bind(parts.database)),
+      send: (outcome) => send(Math.max(giveUpAt - elapsedMs(), leastCallMs))(outcome),
       durationMs: performance.now() - began,
       patient: (waitMs) => elapsedMs() + waitMs <= giveUpAt,
     });

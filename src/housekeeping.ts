@@ -1,10 +1,14 @@
 import type { ClientParts } from "./client-parts.ts";
 import { LeaseholdError } from "./errors.ts";
 import type { FunctionName } from "./functions.ts";
+import { inTime } from "./in-time.ts";
 import type { Chore, Sweeps } from "./sweep.ts";
 
 /** How often each is done in the whole system, at the most. */
 const everyMs = { prune: 60_000, reap: 10_000 } as const;
+
+/** A call that is never answered must not keep this process from housekeeping for ever. */
+const callWithinMs = 60_000;
 
 /**
  * Deletes what is past its time and takes back what dead workers left, in the wake of other work, so
@@ -27,7 +31,7 @@ export class Housekeeping {
     const chore = (name: keyof typeof everyMs): Chore => ({
       name: `leasehold.${name}`,
       everyMs: everyMs[name],
-      run: () => database.call(name satisfies FunctionName, {}),
+      run: () => inTime(database.call(name satisfies FunctionName, {}), callWithinMs),
       onError,
     });
     this.#sweeps = sweeps;

@@ -3,10 +3,14 @@ import { claimMany } from "./claim.ts";
 import { processName } from "./claimant.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { Crew } from "./crew.ts";
+import { inTime } from "./in-time.ts";
 import { reconcileKind } from "./reconcile.ts";
 
 /** Looks that one poller takes on; what is left is another's, or a worker's. */
 const looksAtOnce = 5;
+
+/** How long the answer to a claim may take; what comes later is given back. */
+const claimWithinMs = 30_000;
 
 /** How often pollers ask for looks that are due, at the most. */
 const askEveryMs = 1_000;
@@ -50,10 +54,17 @@ export class Looks {
   /** Never rejects. */
   async #look(): Promise<void> {
     try {
-      const looks = await claimMany(this.#parts.database, {
+      const claiming = claimMany(this.#parts.database, {
         kinds: [reconcileKind],
         worker: this.#name,
         limit: looksAtOnce,
+      });
+      const looks = await inTime(claiming, claimWithinMs).catch((error: unknown) => {
+        void claiming.then(
+          (late) => this.#crew.giveBack(late),
+          () => undefined,
+        );
+        throw error;
       });
       await Promise.all(looks.map((claimed) => this.#crew.begin(claimed)));
     } catch (error) {

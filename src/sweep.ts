@@ -2,7 +2,7 @@ import type { ClientParts } from "./client-parts.ts";
 import { describeError } from "./describe-error.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { invalidArgument } from "./errors.ts";
-import { settledWithin } from "./in-time.ts";
+import { inTime, settledWithin } from "./in-time.ts";
 import { text } from "./options.ts";
 
 /** Something that is to happen at most once an interval. */
@@ -16,6 +16,9 @@ export interface Chore {
 
 /** When the database could not be asked, it is asked again after so long, or an interval. */
 const askAgainMs = 10_000;
+
+/** A question that is never answered must not be the last one of this name. */
+const askWithinMs = 30_000;
 
 /** What is under way when the client closes may go on for so long. */
 const closeWithinMs = 5_000;
@@ -84,7 +87,7 @@ export class Sweeps {
     let asked = false;
     try {
       const args = { p_name: name, p_interval_ms: everyMs };
-      const due = await this.#parts.database.call("every", args);
+      const due = await inTime(this.#parts.database.call("every", args), askWithinMs);
       asked = true;
       if (due) await run(); // also when closing: the interval is taken, and close waits
     } catch (error) {

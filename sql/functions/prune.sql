@@ -33,10 +33,13 @@ begin
     v_kinds := leasehold._kinds_finished();
   end if;
   v_ids := array(
-    select f.id from unnest(v_kinds) k (kind) left join leasehold.kinds d on d.kind = k.kind cross join lateral (
+    select f.id from (
+      -- Once a kind: asked of each row, it would be no bound of the index, and every job kept be walked.
+      select k.kind, coalesce(v_older_ms, d.retain_ms, leasehold._own_retain_ms(k.kind)) * interval '1 millisecond' as retained
+      from unnest(v_kinds) k (kind) left join leasehold.kinds d on d.kind = k.kind offset 0) k cross join lateral (
       select j.id from leasehold.jobs j
       where j.kind = k.kind and j.status in ('completed', 'failed', 'cancelled') and j.status = any (v_statuses)
-        and j.finished_at <= v_now - coalesce(v_older_ms, d.retain_ms, leasehold._own_retain_ms(j.kind)) * interval '1 millisecond'
+        and j.finished_at <= v_now - k.retained
         and (j.money is null or j.money <> 'checking')
       order by j.finished_at limit v_limit) f
     limit v_limit);

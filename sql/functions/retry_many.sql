@@ -4,7 +4,8 @@
 --           ids 10,000) · after
 -- Jobs that cost credits take a new hold of that, in the order of their accounts; too little available
 -- is `insufficient`; a job behind it that wanted the same key is a `conflict` still: call again.
--- Locks jobs in the order of (kind, key, id). Errors: LH002, LH003 for the filter.
+-- Locks jobs in the order of (kind, key, id). Errors: LH002, LH003 for the filter,
+-- also for a null in it.
 create or replace function leasehold.retry_many(p_filter jsonb)
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare

@@ -11,6 +11,7 @@
 --   key             more than one unfinished job of a kind and key
 --   generation      an event knows of a later claim than the job
 --   reaped_twice    one claim was reaped twice
+--   events          an event of no job
 --   steps           a step of no job, or of a claim that was not yet ("id name")
 --   once            a name that no job was enqueued under ("kind once")
 --   external        a job that charges a ledger elsewhere ended, and nobody looks into it

@@ -52,14 +52,20 @@ end
 $$;
 
 -- Ids of the jobs that a bulk operation goes through. Those that the filter names stay in whatever their
--- status is: the caller is told of each.
+-- status is: the caller is told of each. A null is refused: a variable that was never set must not
+-- stand for everybody's jobs.
 create or replace function leasehold._bulk_ids(p_filter jsonb, p_statuses text[])
 returns uuid[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   v_default constant int := case when p_filter ? 'ids' then 10000 else 1000 end;
   v_limit constant int := leasehold._filter_limit(p_filter, v_default);
   v_ids constant uuid[] := leasehold._matching(p_filter, case when p_filter ? 'ids' then null else p_statuses end, v_default);
+  v_null constant text := (
+    select n from unnest(array['kind', 'key', 'owner', 'status', 'error_code', 'after']) n where p_filter -> n = 'null' limit 1);
 begin
+  if v_null is not null then
+    perform leasehold._refuse(v_null, 'null', 'a value: leave it out to mean every one');
+  end if;
   return v_ids[:v_limit];
 end
 $$;

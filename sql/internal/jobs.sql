@@ -8,13 +8,14 @@ returns void language sql volatile set search_path = pg_catalog, pg_temp as $$
   values (p_job_id, p_now, p_event, p_generation, p_code, p_message, p_detail)
 $$;
 
--- A write that came under a claim that is not valid any more: changed nothing, leaves a trace.
+-- A write that came under a claim that is not valid any more: changed nothing, leaves a trace. Locked
+-- against remove and prune alone, or the trace could outlive its job; nobody else meets that lock.
 create or replace function leasehold._refused(p_id uuid, p_generation int, p_action text, p_now timestamptz)
 returns void language sql volatile set search_path = pg_catalog, pg_temp as $$
   insert into leasehold.job_events (job_id, at, event, generation, detail)
   select j.id, p_now, 'refused', p_generation,
     jsonb_build_object('action', p_action, 'status', j.status, 'generation', j.generation)
-  from leasehold.jobs j where j.id = p_id
+  from leasehold.jobs j where j.id = p_id for key share skip locked
 $$;
 
 -- When a job that enters queued must have been started; null: whenever.

@@ -43,6 +43,10 @@ returns table (rule text, id text) language sql stable set search_path = pg_cata
   where e.event = 'reaped' and e.code in ('LEASE_EXPIRED', 'TIMEOUT')
   group by e.job_id, e.generation having count(*) > 1
   union all
+  select distinct 'events', e.job_id::text
+  from leasehold.job_events e left join leasehold.jobs j on j.id = e.job_id
+  where j.id is null
+  union all
   select 'steps', s.job_id::text || ' ' || s.name
   from leasehold.steps s left join leasehold.jobs j on j.id = s.job_id
   where j.id is null or s.generation > j.generation

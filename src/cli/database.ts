@@ -7,6 +7,7 @@ import { checkSchemaName } from "../schema/schema-name.ts";
 import type { Given } from "./arguments.ts";
 import { usageError } from "./failure.ts";
 import { printNote } from "./output.ts";
+import { harmlessJson } from "./text-width.ts";
 
 /** The schema that --schema names. Throws LH002. */
 export function schemaOf(given: Given): string {
@@ -62,7 +63,7 @@ export function jsonCalls(given: Given): JsonCalls {
       const answer = await database.transaction(({ client }) =>
         sqlCaller(database.schema, textQuery(client))(name, args),
       );
-      return String(answer);
+      return harmlessJson(String(answer));
     },
     close: () => database.close(),
   };

@@ -3,6 +3,7 @@ import type { DrainReason, DrainReport } from "../drain.ts";
 import type { FinishedJob } from "../finish.ts";
 import { count, readableDuration } from "./readable.ts";
 import { type Column, formatTable } from "./table.ts";
+import { harmlessJson } from "./text-width.ts";
 
 const columns: readonly Column<FinishedJob>[] = [
   ["ID", (job) => job.id],
@@ -53,7 +54,7 @@ export function formatCounts(report: Counted): string {
 /** The report as one JSON value; an error as its code and message. */
 export function reportJson(report: DrainReport): string {
   const { error, ...rest } = report;
-  if (error === undefined) return JSON.stringify(rest);
+  if (error === undefined) return harmlessJson(JSON.stringify(rest));
   const { code, message } = describeError(error);
-  return JSON.stringify({ ...rest, error: { code, message } });
+  return harmlessJson(JSON.stringify({ ...rest, error: { code, message } }));
 }

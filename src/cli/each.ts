@@ -4,6 +4,7 @@ import { jsonCalls } from "./database.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { flag, jobId } from "./option-values.ts";
 import { printData, printNote } from "./output.ts";
+import { harmlessJson } from "./text-width.ts";
 
 /** The argument of a command that does one thing to one job after the other. */
 export const eachIdArgs = {
@@ -44,7 +45,7 @@ export async function callEachId(
       printNote(`leasehold: ${id}: ${texts.refused[answer.outcome] ?? answer.outcome}`);
     } else if (!json) printData(`${id} ${text}`);
   });
-  if (json) printData(JSON.stringify(answers));
+  if (json) printData(harmlessJson(JSON.stringify(answers)));
   const refused = answers.some(({ outcome }) => outcome !== texts.done[0]);
   return refused ? exitCodes.refused : exitCodes.done;
 }

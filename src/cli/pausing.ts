@@ -4,6 +4,7 @@ import { callEach } from "./each.ts";
 import { type ExitCode, exitCodes } from "./exit-codes.ts";
 import { flag } from "./option-values.ts";
 import { printData, printNote } from "./output.ts";
+import { harmlessJson } from "./text-width.ts";
 
 /** The argument of pause and resume. */
 export const pausingArgs = {
@@ -30,6 +31,6 @@ export async function callPausing(
     if (changed) printData(`${kind} ${texts.done}`);
     else printNote(`leasehold: ${kind} ${texts.already}`);
   });
-  if (json) printData(JSON.stringify(answers));
+  if (json) printData(harmlessJson(JSON.stringify(answers)));
   return exitCodes.done;
 }

@@ -40,10 +40,22 @@ function withoutLast(text: string, columns: number): string {
 /** Characters that move the cursor, recolour, break the line or turn the direction of writing. */
 const unsafe = /[\p{Cc}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
+/**
+ * JSON text that a terminal obeys no more than a table: the same value, with what it would obey
+ * written as \u009b. PostgreSQL and JSON.stringify escape the first 32 characters alone.
+ */
+export function harmlessJson(json: string): string {
+  return json.replace(unsafe, escaped);
+}
+
+function escaped(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
 /** `text` on one line, harmless for a terminal; what would not be is written as \u001b. */
 export function oneLine(text: string): string {
   return text
     .toWellFormed()
     .replaceAll(/\s*[\r\n]+\s*/g, " ")
-    .replace(unsafe, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+    .replace(unsafe, escaped);
 }

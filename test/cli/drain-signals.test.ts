@@ -42,7 +42,7 @@ async function statuses(): Promise<string[]> {
   return rows.map(({ status }) => status);
 }
 
-describe("a drain that is told to stop", () => {
+describe("a drain that is told to stop (S29)", () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],

@@ -127,7 +127,7 @@ describe("a client of the module's own", () => {
 });
 
 describe("errors that nobody awaits", () => {
-  it("are logged where a promise was forgotten, and the drain goes on", async () => {
+  it("are logged where a promise was forgotten, and the drain goes on (S31)", async () => {
     await enqueue("forgotten");
     await enqueue("forgotten");
     const { code, stdout, stderr } = await drain("stray.ts");
@@ -139,7 +139,7 @@ describe("errors that nobody awaits", () => {
     expect(stderr).toBe(line + line);
   });
 
-  it("end the process where a timer throws, and the lease brings the job back", async () => {
+  it("end the process where a timer throws, and the lease brings the job back (S31)", async () => {
     const id = await enqueue("exploding");
     const end = await drain("stray.ts");
     expect(end).toMatchObject({ code: 1, stdout: "" });

@@ -37,7 +37,7 @@ export default handle(defineJob("greet"), () => 1);
 `;
 
 describe("the file of a drain", () => {
-  it("is a relative or absolute path or a URL, with whatever characters", async () => {
+  it("is a relative or absolute path or a URL, with whatever characters (S46)", async () => {
     project.write("dir with space & #1/what?/100%20.ts", mixed);
     await expectLoads("./dir with space & #1/what?/100%20.ts");
     await expectLoads(project.write("a%20b/#?.mjs", javascript));
@@ -71,7 +71,7 @@ describe("the file of a drain", () => {
     await expectLoads(project.write("plain/esm.js", javascript));
   });
 
-  it("becomes a file:// URL on Windows as well, where C: would be read as its scheme", () => {
+  it("becomes a file:// URL on Windows as well, where C: would be read as its scheme (S46)", () => {
     expect(moduleUrl("C:\\x #1\\h.mjs", "D:\\", true)).toBe("file:///C:/x%20%231/h.mjs");
     expect(moduleUrl(".\\h.ts", "C:\\a%20b", true)).toBe("file:///C:/a%2520b/h.ts");
     expect(moduleUrl("file:///C:/x/h.mjs", "D:\\", true)).toBe("file:///C:/x/h.mjs");
@@ -115,7 +115,7 @@ const broken: readonly (readonly [file: string, text: string | undefined, said: 
 
 describe("a file that can't be drained", () => {
   it.each(broken)(
-    "ends with 1, in two lines, and nothing is claimed: %s",
+    "ends with 1, in two lines, and nothing is claimed (S46): %s",
     async (file, text, said) => {
       await db.reset();
       await db.database.call("enqueue", { p_kind: "greet", p_payload: { name: "x" } });

@@ -36,7 +36,7 @@ describe("a table", () => {
     expect(text).toBe(`KEY\n${long}`);
   });
 
-  it("stays one line a row, and harmless, whatever is in a cell", () => {
+  it("stays one line a row, and harmless, whatever is in a cell (S42)", () => {
     const text = formatTable(columns, [{ name: "a\nb\u001b[31m\u202e", key: "\ud800" }]);
     expect(text.split("\n")).toHaveLength(2);
     expect(text).toContain("a b\\u001b[31m\\u202e");

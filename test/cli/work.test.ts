@@ -231,7 +231,7 @@ describe("a worker that can't begin", () => {
     expect(end.stderr).toContain(value);
   });
 
-  it("ends with 1 where the module is missing", async () => {
+  it("ends with 1 where the module is missing (S46)", async () => {
     const end = await leasehold(["work", "missing.ts"], options());
     expect(end).toMatchObject({ code: 1, stderr: expect.stringContaining("missing.ts") });
   });

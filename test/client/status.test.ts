@@ -131,7 +131,7 @@ describe.each(backends)("on %s", (backend) => {
     }
   });
 
-  test("an owner that is given but missing is a mistake, never everyone's", async () => {
+  test("an owner that is given but missing is a mistake, never everyone's (S16)", async () => {
     const id = await enqueued({ owner: "ann" });
     for (const owner of [undefined, null, "", " ", 5]) {
       const given = { owner } as unknown as { owner: string };

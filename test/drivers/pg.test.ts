@@ -69,7 +69,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe("a lost connection", () => {
-  it("that was idle ends neither the process nor the pool, and is told of once", () =>
+  it("that was idle ends neither the process nor the pool, and is told of once (S25)", () =>
     withPool(async () => {
       await Promise.all([enqueue(database), enqueue(database)]);
       await terminate();
@@ -90,7 +90,7 @@ describe("a lost connection", () => {
       expect(warnings).toEqual([]);
     }));
 
-  it("rejects the transaction that was open, and the next one works", () =>
+  it("rejects the transaction that was open, and the next one works (S25)", () =>
     withPool(async () => {
       const lost = database.transaction(async (tx) => {
         await enqueue(tx);
@@ -138,7 +138,7 @@ describe("a lost connection", () => {
 });
 
 describe("listeners on the application's pool", () => {
-  it("are one, however often the pool is used", () =>
+  it("are one, however often the pool is used (S25)", () =>
     withPool(async () => {
       for (let i = 0; i < 20; i++) await enqueue(pg(pool));
       for (let i = 0; i < 20; i++) await pg(pool).transaction(enqueue);
@@ -182,7 +182,7 @@ describe("the application's pool", () => {
       { types: { getTypeParser: () => (text: string) => `own ${text}` } as never },
     ));
 
-  it("of one connection is enough for a transaction and calls beside it", () =>
+  it("of one connection is enough for a transaction and calls beside it (S26)", () =>
     withPool(
       async () => {
         const all = Array.from({ length: 10 }, () => [

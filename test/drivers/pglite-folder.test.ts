@@ -79,7 +79,7 @@ describe("a PGlite in a folder", () => {
     expect(await enqueue(open())).toMatchObject({ outcome: "conflict" });
   });
 
-  it("is one for all in this process, by whatever path and copy of the module", async () => {
+  it("is one for all in this process, by whatever path and copy of the module (S34)", async () => {
     cpSync(installed, folder, { recursive: true });
     symlinkSync(folder, join(root, "link"));
     vi.resetModules();
@@ -97,7 +97,7 @@ describe("a PGlite in a folder", () => {
     await closing;
   });
 
-  it("belongs to one process, and to the next one when that is killed", async () => {
+  it("belongs to one process, and to the next one when that is killed (S47)", async () => {
     cpSync(installed, folder, { recursive: true });
     const owner = await startOwner();
     const database = open();

@@ -30,7 +30,7 @@ function gate(): { opened: Promise<void>; open: () => void } {
 }
 
 describe("a call on the main object inside the application's db.transaction()", () => {
-  it("rejects after busyTimeoutMs with an error that explains { tx }, and never runs", async () => {
+  it("rejects after busyTimeoutMs with an error that explains { tx }, and never runs (S47)", async () => {
     const database = pglite(db, { busyTimeoutMs: 20 });
     const inside = db.transaction(async (tx) => {
       await tx.query("select leasehold.enqueue('with_tx')");

@@ -141,7 +141,7 @@ describe("a transaction", () => {
       await expect(failed).rejects.toMatchObject({ code: "25P02" });
     }));
 
-  it("whose connection is lost while it awaits something else rejects, and ends no process", () =>
+  it("whose connection is lost while it awaits something else rejects, and ends no process (S25)", () =>
     withSql({ max: 1 }, async (_sql, database) => {
       let finish = (): void => undefined;
       const finished = new Promise<void>((resolve) => {

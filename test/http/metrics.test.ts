@@ -71,7 +71,7 @@ describe.each(backends)("on %s", (backend) => {
   });
 });
 
-test("a line's end in a kind forges no sample", () => {
+test("a line's end in a kind forges no sample (S42)", () => {
   const none = { queued: 0, due: 0, running: 0, expired: 0, completed: 0, failed: 0, cancelled: 0 };
   const text = metricsText([
     { kind: 'a"} 1\nforged 1', paused: false, oldest_due_ms: 1500, ...none },

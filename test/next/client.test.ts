@@ -36,7 +36,7 @@ async function resultOf(id: string): Promise<unknown> {
   return (await rowOf(db, id)).result;
 }
 
-test("twenty evaluations make one pool and one worker, and the newest code runs", async () => {
+test("twenty evaluations make one pool and one worker, and the newest code runs (S34)", async () => {
   for (let i = 1; i <= 20; i += 1) {
     const { leasehold, job } = await evaluate(`version ${i}`);
     leasehold.work();

@@ -11,7 +11,7 @@ const taken = async (sessions: Session[]) =>
   (await Promise.all(sessions.map((on) => every(on)))).filter(Boolean).length;
 
 describe("every", () => {
-  test("is true to exactly one of twenty at once, each interval anew", async () => {
+  test("is true to exactly one of twenty at once, each interval anew (S20)", async () => {
     const sessions = await race.sessions(20);
     expect(await taken(sessions)).toBe(1);
     expect(await taken(sessions)).toBe(0);

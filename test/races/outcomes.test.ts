@@ -6,6 +6,7 @@ import {
   enqueue,
   expired,
   fail,
+  failed,
   finishMany,
   guard,
   release,
@@ -260,5 +261,34 @@ describe("complete and an enqueue that asks for a rerun", () => {
     expect(await complete(race, job)).toBe(true);
     expect(await claim(race, 5)).toMatchObject([{ id: job.id, payload: "second" }]);
     expect(await race.stories()).toEqual(["k running 1/5 g2 r2 | rerun"]);
+  });
+});
+
+describe("a refused write and the end of its job's story", () => {
+  test.each(["remove", "prune"])("its trace does not outlive the job: %s", async (name) => {
+    const id = await failed(race, { key: "k" });
+    const [worker, operator] = await race.pair();
+    await worker.begin();
+    expect(await fail(worker, { id, generation: 1 })).toBeNull();
+    const going = await race.started(operator, (on) =>
+      name === "remove" ? call(on, name, id) : call(on, name, { older_than_ms: 0 }),
+    );
+    await worker.commit();
+    await going.answer;
+    await call(race, "prune", { older_than_ms: 0 });
+    expect(await race.stories()).toEqual([]);
+    expect(await call(race, "verify")).toEqual({ ok: true, count: 0, violations: [] });
+  });
+
+  test.each(["remove", "prune"])("it waits for no %s, and leaves no trace then", async (name) => {
+    const id = await failed(race, { key: "k" });
+    const [operator, worker] = [await race.session(), await race.impatient()];
+    await operator.begin();
+    await (name === "remove"
+      ? call(operator, name, id)
+      : call(operator, name, { older_than_ms: 0 }));
+    expect(await fail(worker, { id, generation: 1 })).toBeNull();
+    await operator.commit();
+    expect(await call(race, "verify")).toEqual({ ok: true, count: 0, violations: [] });
   });
 });

@@ -5,7 +5,7 @@ import { testApart } from "./support/place.ts";
 /** The lease is over long before the platform's limit, so that a frozen instance is not killed. */
 const times = { leaseMs: 400, budgetMs: 20_000, limitMs: 60_000 };
 
-describe("an instance that is frozen for longer than its lease, and thawed", () => {
+describe("an instance that is frozen for longer than its lease, and thawed (S04)", () => {
   for (const when of ["while another runs the job", "after another has done the job"] as const) {
     testApart(`${when}: its result is dropped, and there is one`, times, async (place, db) => {
       const { platform } = place;

@@ -58,7 +58,7 @@ describe.each(backends)("the arguments of enqueue on %s", (backend) => {
     ["null", "p_options is null"],
     ['"key"', 'p_options is "key"'],
     [null, "p_options is null"],
-  ])("refuses the options %s and writes nothing", async (options, message) => {
+  ])("refuses the options %s and writes nothing (S16, S21)", async (options, message) => {
     await expect(call("enqueue", "k", "{}", options)).rejects.toMatchObject({
       code: "LH002",
       message: typeof message === "string" ? message : expect.stringMatching(message),
@@ -92,7 +92,7 @@ describe.each(backends)("the arguments of enqueue on %s", (backend) => {
   });
 
   test.each([null, "", "  ", "\u2003", "a\u0000b".replace("\u0000", "\u0001"), "x".repeat(101)])(
-    "refuses %j as a kind",
+    "refuses %j as a kind (S16)",
     async (kind) => {
       await expect(call("enqueue", kind)).rejects.toMatchObject({
         code: "LH002",

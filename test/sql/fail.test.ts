@@ -15,7 +15,7 @@ describe.each(backends)("fail on %s", (backend) => {
   };
 
   test("queues the job again after its backoff, and says why", async () => {
-    const id = await running({ start_within_ms: 1000 });
+    const id = await running({ start_within_ms: 60_000 });
     await call("extend", id, 1, null, { at: 1 });
     const { answer, changed } = await changes(id, () => call("fail", id, 1, failure));
     expect(answer).toBe("queued");
@@ -28,7 +28,7 @@ describe.each(backends)("fail on %s", (backend) => {
       last_error_code: "HTTP_503",
       last_error_message: "try again",
     });
-    expect(await span(id, "start_by - run_after")).toBe(1000);
+    expect(await span(id, "start_by - run_after")).toBe(60_000);
     expect(await events(id)).toEqual([
       {
         event: "failed",

@@ -16,7 +16,7 @@ describe.each(backends)("list on %s", (backend) => {
       .reverse();
 
   test("shows what is short of a job", async () => {
-    const id = await running({ key: "a", owner: "ann", priority: 2, start_within_ms: 1000 });
+    const id = await running({ key: "a", owner: "ann", priority: 2, start_within_ms: 60_000 });
     await call("fail", id, 1, { code: "X", message: "m" }, false, 60_000);
     expect(await call("list", { ids: [id] })).toEqual({
       jobs: [

@@ -14,7 +14,7 @@ describe.each(backends)("retry on %s", (backend) => {
   };
 
   test("gives a failed job all its attempts anew, and keeps its history", async () => {
-    const id = await running({ start_within_ms: 1000, max_attempts: 3 });
+    const id = await running({ start_within_ms: 60_000, max_attempts: 3 });
     await call("release", id, 1, 0, "BUDGET_EXCEEDED");
     await rows("claim_job", id);
     await call("extend", id, 2, null, { step: 1 });
@@ -29,7 +29,7 @@ describe.each(backends)("retry on %s", (backend) => {
       releases: 0,
       run: 2,
       run_after: expect.any(Date),
-      start_by: new Date(changed.run_after.getTime() + 1000),
+      start_by: new Date(changed.run_after.getTime() + 60_000),
       claimed_at: null,
       timeout_at: null,
       started_at: null,
@@ -131,6 +131,21 @@ describe.each(backends)("retry on %s", (backend) => {
     expect(await call("retry", id)).toEqual({ outcome: "conflict", id, status: "failed" });
     expect(await job(holder)).toMatchObject({ status: "queued", last_error_code: "LEASE_EXPIRED" });
   });
+
+  test.each(["kind", "key", "owner", "status", "error_code", "after"])(
+    "a filter whose %s is null is refused in bulk: a variable that was never set means nobody (S16)",
+    async (name) => {
+      const id = await running({ max_attempts: 1 });
+      for (const bulk of ["retry_many", "cancel_many"]) {
+        await expect(call(bulk, { [name]: null })).rejects.toMatchObject({
+          code: "LH002",
+          message: expect.stringContaining(name),
+          hint: expect.stringContaining("leave it out"),
+        });
+      }
+      expect(await job(id)).toMatchObject({ status: "running", cancel_requested_at: null });
+    },
+  );
 
   describe("retry_many", () => {
     const many = (filter: object) => call("retry_many", filter);

@@ -93,6 +93,15 @@ describe.each(backends)("verify on %s", (backend) => {
     });
   });
 
+  test("sees an event of no job", async () => {
+    const lost = `insert into leasehold.job_events (job_id, at, event)
+      values ('00000000-0000-7000-8000-000000000000', now(), 'refused')`;
+    await brokenBy([lost, lost], async () => {
+      const ids = ["00000000-0000-7000-8000-000000000000"];
+      expect(found).toEqual([{ rule: "events", count: 1, ids }]);
+    });
+  });
+
   test("a refused write knows of a later claim than there is, and that is sound", async () => {
     const id = await enqueue();
     expect(await call("complete", id, 5)).toBe(false);

@@ -51,7 +51,7 @@ describe("a process that started a paid job", () => {
     expect(await leasehold.verifyCredits()).toMatchObject({ ok: true });
   });
 
-  test("told to end by SIGTERM: the job fails at once, its credit is back, the process ends", async () => {
+  test("told to end by SIGTERM: the job fails at once, its credit is back, the process ends (S29)", async () => {
     const { child, id } = await started("serves");
     child.process.kill("SIGTERM");
     expect(await child.ended).toMatchObject({ signal: "SIGTERM" });
@@ -74,7 +74,7 @@ describe("a process that started a paid job", () => {
     expect(await rowOf(db, id)).toMatchObject({ status: "failed", money: "given_back" });
   });
 
-  test("a handler that hangs while the process lives fails with TIMEOUT, its credit is back", async () => {
+  test("a handler that hangs while the process lives fails with TIMEOUT, its credit is back (S32)", async () => {
     const hangs = defineJob("hangs", { cost: 1, timeout: "1s" });
     const own = createLeasehold({
       database: db.database,

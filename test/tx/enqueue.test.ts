@@ -35,7 +35,7 @@ function inSchema(db: TestDatabase, schema: string) {
   return db.backend === "pglite" ? pglite(db.pglite, { schema }) : pg(db.pool, { schema });
 }
 
-describe.each(Object.keys(libraries))("enqueue with %s as tx", (name) => {
+describe.each(Object.keys(libraries))("enqueue with %s as tx (S37)", (name) => {
   const use = libraries[name] as (typeof libraries)[string];
   let db: TestDatabase;
   let library: Library;

@@ -65,7 +65,7 @@ describe("consoleLogger", () => {
     expect(line).toContain('"amount":"5","circular":"an object","handler":"a function","id":"a"}');
   });
 
-  test("forges no lines and no terminal escapes", () => {
+  test("forges no lines and no terminal escapes (S42)", () => {
     const [line = ""] = consoleLines(() =>
       consoleLogger.warn({ key: "a\u009b31m\nb" }, "one\ntwo\u2028\u001b[31mthree"),
     );
