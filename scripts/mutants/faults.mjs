@@ -279,6 +279,12 @@ const money = [
     from: "if v_ledger = 'none' and v_open_ms is not null then",
     to: "if false then",
   },
+  {
+    fault: "a look that began in time for a charge is believed when it ends late",
+    file: "internal/reconcile.sql",
+    from: "j.timeout_at > p_look.claimed_at;",
+    to: "j.timeout_at > p_now;",
+  },
 ];
 
 const locks = [

@@ -96,7 +96,7 @@ end
 $$;
 
 -- A reconcile job completes with {"ledger": "none" | "charged" | "refunded"}. None is believed only when
--- no attempt of the job can charge any more; until then the look is given back. Its subject is locked.
+-- no attempt of the job can charge any more; a look that began before that is given back. Its subject is locked.
 create or replace function leasehold._complete_look(p_look leasehold.jobs, p_result jsonb, p_now timestamptz)
 returns text language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
@@ -109,8 +109,9 @@ begin
     perform leasehold._refuse('the result of a reconcile job', p_result::text,
       '{"ledger": "none", "charged" or "refunded"}');
   end if;
-  select ceil(extract(epoch from j.timeout_at - p_now) * 1000) into v_open_ms from leasehold.jobs j
-  where j.id = leasehold._subject(p_look) and j.timeout_at > p_now;
+  -- What it read before the timeout says nothing of a charge that came since, however late it is recorded.
+  select greatest(ceil(extract(epoch from j.timeout_at - p_now) * 1000), 0) into v_open_ms from leasehold.jobs j
+  where j.id = leasehold._subject(p_look) and j.timeout_at > p_look.claimed_at;
   if v_ledger = 'none' and v_open_ms is not null then
     return leasehold._release(p_look, v_open_ms, 'LEDGER_OPEN', p_now);
   end if;

@@ -104,6 +104,23 @@ describe.each(backends)("reconcile on %s", (backend) => {
     expect(await job(id)).toMatchObject({ money: "refunded" });
   });
 
+  test("none is not believed of a look that began while an attempt could charge, however late it ends", async () => {
+    const id = await running(external);
+    await call("fail", id, 1, broken, true);
+    const [looked, generation] = await looking();
+    // The timeout passes after the look began and before it is recorded.
+    const began = "select claimed_at + interval '1 microsecond' from leasehold.jobs where id = $2";
+    const passing = `update leasehold.jobs set timeout_at = (${began}) where id = $1`;
+    await query(passing, [id, looked]);
+    expect(await call("complete", looked, generation, { ledger: "none" })).toBe(true);
+    expect(await job(id)).toMatchObject({ money: "checking" });
+    expect(await job(looked)).toMatchObject({ status: "queued", last_error_code: "LEDGER_OPEN" });
+    for (const each of [id, looked]) await age(each, 1000);
+    const [again, next] = await looking();
+    expect(await call("complete", again, next, { ledger: "none" })).toBe(true);
+    expect(await job(id)).toMatchObject({ money: "not_charged" });
+  });
+
   test("none is not believed while an attempt may still charge", async () => {
     const id = await running(external);
     await call("fail", id, 1, broken, true);
