@@ -1,0 +1,44 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { findBinaries, programsIn, serverUser } from "../../support/postgres-binaries.ts";
+import type { PostgresServer } from "../../support/postgres-server.ts";
+
+const debian15 = "/usr/lib/postgresql/15/bin";
+
+/** The servers that the tests can have here, and where their programs are, if not in the package. */
+export const servers: readonly { readonly name: string; readonly programs: string | undefined }[] =
+  [
+    { name: "PostgreSQL 18", programs: undefined },
+    ...(existsSync(join(debian15, "initdb"))
+      ? [{ name: "PostgreSQL 15", programs: debian15 }]
+      : []),
+  ];
+
+/** `pg_ctl` for one data folder. Rejects where it ends with another code than 0. */
+export type Control = (command: string, ...args: string[]) => Promise<void>;
+
+export function controlOf(dataDir: string, programs: string | undefined): Control {
+  const user = serverUser();
+  const { pg_ctl } = programs === undefined ? findBinaries(user) : programsIn(programs);
+  return (command, ...args) =>
+    new Promise((resolve, reject) => {
+      const all = [command, "-w", "-s", "-D", dataDir, ...args];
+      // A group of its own, so that Ctrl-C does not reach the server.
+      const child = spawn(pg_ctl, all, { ...user, cwd: "/", detached: true, stdio: "ignore" });
+      child.once("error", reject);
+      child.once("exit", (code) => {
+        if (code === 0) resolve();
+        else reject(new Error(`pg_ctl ${command} of ${dataDir} ended with ${code}`));
+      });
+    });
+}
+
+/** Starts the server of a data folder on a port of `addresses`, by default of this machine alone. */
+export function startOn(
+  control: Control,
+  { port, logFile }: Pick<PostgresServer, "port" | "logFile">,
+  addresses = "127.0.0.1",
+): Promise<void> {
+  return control("start", "-l", logFile, "-o", `-c listen_addresses=${addresses} -c port=${port}`);
+}
