@@ -98,8 +98,12 @@ function failedTests(copy, args, { fault }) {
   } catch {
     throw new Error(`"${fault}" could not be tested:\n${run.stdout}\n${run.stderr}`);
   }
-  return results
+  const failed = results
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ status }) => status === "failed")
     .map(({ fullName }) => fullName);
+  if (failed.length === 0 && run.status !== 0) {
+    throw new Error(`"${fault}" could not be tested:\n${run.stdout}\n${run.stderr}`);
+  }
+  return failed;
 }
