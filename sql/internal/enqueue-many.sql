@@ -51,6 +51,10 @@ begin
       v_answers[v_item.nth] := v_answers[v_item.nth] - 'owed';
     end if;
   end loop;
+  -- A name that was reserved for a job that can't pay, and that no other job of this call took.
+  delete from leasehold.once o using jsonb_array_elements(p_jobs) with ordinality e (job, nth)
+  where e.nth = any (p_unpaid) and o.kind = e.job ->> 'kind' and o.owner = coalesce(e.job ->> 'owner', '')
+    and o.once = e.job ->> 'once' and o.job_id is null;
   if cardinality(v_owed) > 0 or p_jobs @? '$[*].cost ? (@ > 0)' then
     v_answers := leasehold._hold_many(p_jobs, v_answers, v_owed, p_unpaid, p_now);
   end if;

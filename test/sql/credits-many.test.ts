@@ -5,7 +5,7 @@ import { paid, useCredits } from "./support/credits.ts";
 
 describe.each(backends)("enqueue_many of jobs that cost credits on %s", (backend) => {
   const fixture = useCredits(backend);
-  const { call, value, running, job, age, count, grant, credits } = fixture;
+  const { call, query, value, running, job, age, count, grant, credits } = fixture;
 
   const many = async (...jobs: object[]): Promise<string[]> => {
     const answers = await call("enqueue_many", json(jobs.map((each) => ({ kind: "k", ...each }))));
@@ -63,6 +63,17 @@ describe.each(backends)("enqueue_many of jobs that cost credits on %s", (backend
     expect(await many(named(1, "b"), named(3, "a"))).toEqual(["created", "insufficient"]);
     expect(await credits()).toMatchObject({ available: 0, held: 1 });
     expect(await value("select key from leasehold.jobs")).toBe("b");
+  });
+
+  test("its own name stays nobody's, though another job got its key", async () => {
+    await grant(3);
+    const first = { key: "a", account: "ann", once: "x", cost: 4 };
+    expect(await many(first, { ...first, once: "y", cost: 2 })).toEqual([
+      "insufficient",
+      "created",
+    ]);
+    expect(await query("select once from leasehold.once")).toEqual([{ once: "y" }]);
+    expect(await call("verify")).toEqual({ ok: true, count: 0, violations: [] });
   });
 
   test("gives back what an orphan held before it holds", async () => {
