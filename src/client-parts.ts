@@ -35,8 +35,6 @@ export interface ClientParts {
   defineKinds(): Promise<void>;
 }
 
-const extendWithinMs = 30_000;
-
 /** A definition that hangs must not keep a worker from ever beginning, and without a word. */
 const defineWithinMs = 30_000;
 
@@ -53,8 +51,7 @@ export function handlerParts(
   let handlers = given;
   let defined: Promise<unknown> | undefined;
   const parts = {
-    // A renewal that hangs must not keep an attempt from its end.
-    leases: new LeaseWheel((name, args) => inTime(database.call(name, args), extendWithinMs)),
+    leases: new LeaseWheel(database.call.bind(database)),
     kinds,
     handlers: () => handlers,
     replaceHandlers(replacing: readonly Handled[]) {

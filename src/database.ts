@@ -62,6 +62,12 @@ export interface DatabaseTransaction {
   // biome-ignore lint/suspicious/noExplicitAny: each driver has its own
   readonly client: any;
   call(name: FunctionName, args: Arguments): Promise<unknown>;
+  /**
+   * Gives the transaction's connection up, which the server has ended and which keeps an answer for
+   * ever: what waits on it rejects, and so does the transaction. Absent where there is no connection
+   * that could be lost.
+   */
+  abandon?(): void;
 }
 
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -69,9 +75,9 @@ export type Row = Record<string, unknown>;
 
 /**
  * Runs one statement with positional text parameters and answers its rows. What every SQL driver
- * must bring; see `sqlCaller`.
+ * must bring; see `sqlCaller`. `name` is the function that the statement calls.
  */
-export type Query = (text: string, values: (string | null)[]) => Promise<Row[]>;
+export type Query = (text: string, values: (string | null)[], name: FunctionName) => Promise<Row[]>;
 
 /**
  * Makes `call` out of a driver's query method.
@@ -93,7 +99,7 @@ export function sqlCaller(
     const call = `${prefix}.${name}(${list.join(", ")})`;
     const asJson = rowsAsJson && isRowFunction(name);
     const text = asJson ? `select to_jsonb(r) from ${call} r` : `select * from ${call}`;
-    const rows = await query(text, values).catch((error: unknown) => {
+    const rows = await query(text, values, name).catch((error: unknown) => {
       throw translate(error, schema);
     });
     if (asJson) return rows.map(firstColumn);

@@ -9,6 +9,7 @@ import { knownOptions, text } from "./options.ts";
 import { minReleaseMs } from "./outcome.ts";
 import { complete, finishAlone } from "./record.ts";
 import { Steps } from "./step.ts";
+import { TransactionWatch } from "./transaction-watch.ts";
 
 export interface JobContextOptions {
   readonly database: Database;
@@ -107,18 +108,22 @@ function releaseOptions(asked: { after?: Duration; code?: string }) {
 /**
  * The user's writes and the completion in one transaction, under guard. The lease is not renewed
  * meanwhile: guard holds the job's row, so nobody can take it, and an extend would find it busy (or,
- * on PGlite's one session, wait for this very transaction). After a rollback it is renewed at once,
- * which also finds out whether the claim still stands.
+ * on PGlite's one session, wait for this very transaction). A watch sees to it that a connection on
+ * which no answer comes any more is given up. After a rollback the lease is renewed at once, which
+ * also finds out whether the claim still stands.
  */
 async function inTransaction<T>(
-  { database, claimed, lease }: JobContextOptions,
+  options: JobContextOptions,
   work: (client: never) => Promise<T> | T,
 ): Promise<{ value: T; resultDropped: string | undefined }> {
+  const { database, claimed, lease } = options;
   if (database.transaction === undefined) throw noTransactions();
   const claim = { p_id: claimed.id, p_generation: claimed.generation };
+  let watch: TransactionWatch | null | undefined;
   await lease.pause();
   try {
     return await database.transaction(async (tx) => {
+      watch = TransactionWatch.over(tx, options);
       await tx.call("guard", claim);
       const value = await work(tx.client as never);
       const recorded = await complete(finishAlone(tx.call.bind(tx)), claimed, value);
@@ -126,8 +131,11 @@ async function inTransaction<T>(
       return { value, resultDropped: recorded.resultDropped };
     });
   } catch (error) {
+    watch?.stop();
     await lease.resume();
     throw error;
+  } finally {
+    watch?.stop();
   }
 }
 

@@ -1,8 +1,12 @@
 import type { Database } from "./database.ts";
+import { inTime } from "./in-time.ts";
 import { type Extension, KeptLease, type Lease, type LeaseOptions } from "./lease.ts";
 
 /** Claims in one call of extend_many, at the most. */
 const maxTogether = 1_000;
+
+/** How long a renewal may go without an answer: as long as the lease, within these bounds. */
+const answerWithinMs = { least: 5_000, most: 30_000 };
 
 /**
  * Renews the leases of all jobs that this process has in hand, with one timer: those that come due
@@ -28,12 +32,13 @@ export class LeaseWheel {
 
   /** Renews one lease at once. */
   async extend({ options }: KeptLease, progress?: unknown): Promise<Extension> {
-    return (await this.#call("extend", {
+    const asking = this.#call("extend", {
       p_id: options.id,
       p_generation: options.generation,
       p_lease_ms: options.leaseMs,
       ...(progress !== undefined && { p_progress: progress }),
-    })) as Extension;
+    });
+    return (await inTime(asking, patienceMs([options]))) as Extension;
   }
 
   /** Sees to it that the wheel turns by then. */
@@ -84,6 +89,14 @@ export class LeaseWheel {
       generation,
       lease_ms: leaseMs,
     }));
-    return (await this.#call("extend_many", { p_claims: claims })) as Extension[];
+    const asking = this.#call("extend_many", { p_claims: claims });
+    const patience = patienceMs(leases.map(({ options }) => options));
+    return (await inTime(asking, patience)) as Extension[];
   }
+}
+
+/** One that is never answered counts as failed, and is tried again while the lease may stand. */
+function patienceMs(leases: readonly LeaseOptions[]): number {
+  const shortest = Math.min(...leases.map(({ leaseMs }) => leaseMs));
+  return Math.min(Math.max(shortest, answerWithinMs.least), answerWithinMs.most);
 }

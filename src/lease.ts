@@ -29,6 +29,8 @@ export interface Lease {
   pause(): Promise<void>;
   /** Goes on after `pause`: renews at once, and waits for that. Nothing after `stop`. */
   resume(): Promise<void>;
+  /** Takes the word of another that the claim is not valid any more. */
+  lose(): void;
   /** Ends the renewing for good, as `pause` does. */
   stop(): Promise<void>;
 }
@@ -80,6 +82,11 @@ export class KeptLease implements Lease {
     await this.renewBy(() => this.#wheel.extend(this));
   }
 
+  lose(): void {
+    this.dueAt = Number.POSITIVE_INFINITY;
+    this.options.onLost();
+  }
+
   stop(): Promise<void> {
     this.#wheel.forget(this);
     return this.#halt("ended");
@@ -116,8 +123,7 @@ export class KeptLease implements Lease {
 
   #heard(answer: Extension): Extension {
     if (!answer.held) {
-      this.dueAt = Number.POSITIVE_INFINITY;
-      this.options.onLost();
+      this.lose();
       return answer;
     }
     if (answer.cancel_requested) this.options.onCancel();

@@ -36,6 +36,8 @@ export function guardPool(pool: PgPoolLike): void {
 
 /** Watches a checked-out client. */
 export interface ClientGuard {
+  /** Whether it was, or a failure was noted. */
+  readonly lost: boolean;
   /** Throws why the connection was lost, which node-postgres would tell no later statement. */
   check(): void;
   /** Notes a failure after which the connection is not to be used again. */
@@ -53,6 +55,9 @@ export function guardClient(client: PgClientLike): ClientGuard {
   client.on?.("error", lose);
   return {
     lose,
+    get lost() {
+      return lost !== undefined;
+    },
     check: () => {
       if (lost) throw lost;
     },

@@ -9,6 +9,8 @@ export interface PgQuery {
   values?: unknown[];
   /** How columns are read, in place of the parsers that the application may have changed. */
   types?: { getTypeParser(oid: number, format?: unknown): (value: string) => unknown };
+  /** Milliseconds without an answer after which it rejects; the pool then drops its connection. */
+  query_timeout?: number;
 }
 
 export interface PgResult {
@@ -30,8 +32,16 @@ export interface PgPoolLike {
   readonly Client?: new (
     options: object,
   ) => PgListenClientLike;
-  readonly options?: object;
+  readonly options?: { readonly query_timeout?: unknown; readonly password?: unknown };
 }
+
+/**
+ * `connect` as node-postgres' pool has it beside the one that answers a promise: the client is
+ * handed over before anything else can happen to it.
+ */
+export type PgConnect = (
+  take: (error: Error | undefined, client: PgClientLike | undefined) => void,
+) => Promise<PgClientLike> | undefined;
 
 /** A client that belongs to no pool: the one that listens. */
 export interface PgListenClientLike {
@@ -54,4 +64,5 @@ export interface PgClientLike {
   release(error?: Error): void;
   on?(event: "error", listener: ErrorListener): unknown;
   off?(event: "error", listener: ErrorListener): unknown;
+  readonly connection?: { readonly stream?: { destroy?(): unknown } };
 }

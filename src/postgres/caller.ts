@@ -1,5 +1,12 @@
-import { answerParsers, type Database, type Row, sqlCaller } from "../database.ts";
-import type { PostgresQueryable } from "./like.ts";
+import { answerParsers, type Database, type Query, type Row, sqlCaller } from "../database.ts";
+import type { FunctionName } from "../functions.ts";
+import type { PostgresQueryable, PostgresRows, PostgresStatement } from "./like.ts";
+
+/** Runs the statement that it makes on an instance, a transaction or a connection. */
+export type Run = (
+  make: (sql: PostgresQueryable) => PostgresStatement,
+  name: FunctionName,
+) => PromiseLike<PostgresRows>;
 
 /**
  * `call` over anything that runs postgres.js' statements.
@@ -9,8 +16,15 @@ import type { PostgresQueryable } from "./like.ts";
  * unnamed, which costs a second round trip: postgres.js asks for the types of the parameters first.
  */
 export function caller(sql: PostgresQueryable, schema: string): Database["call"] {
-  const query = async (text: string, values: (string | null)[]): Promise<Row[]> => {
-    const rows = await sql.unsafe(text, values, { prepare: false, simple: false }).raw();
+  return callerBy((make) => make(sql), schema);
+}
+
+/** The same, where it is decided at each call on what it runs. */
+export function callerBy(run: Run, schema: string): Database["call"] {
+  const query: Query = async (text, values, name): Promise<Row[]> => {
+    const rows = await run((sql) => {
+      return sql.unsafe(text, values, { prepare: false, simple: false }).raw();
+    }, name);
     const parse = answerParsers[rows.columns?.[0]?.type ?? 0] ?? String;
     return Array.from(rows, (row) => ({ answer: read(row, parse) }));
   };

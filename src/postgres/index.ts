@@ -1,10 +1,11 @@
 import type { Database } from "../database.ts";
 import { leaseholdError, show } from "../errors.ts";
 import { type FullDatabase, lazyDatabase } from "../lazy-database.ts";
-import { caller } from "./caller.ts";
+import { caller, callerBy } from "./caller.ts";
 import type { PostgresLike } from "./like.ts";
 import { openListener } from "./listen.ts";
 import { openInstance, type PostgresOptions } from "./own-instance.ts";
+import type { RenewedInstance } from "./renewed-instance.ts";
 import { inTransaction } from "./transaction.ts";
 
 export type {
@@ -12,6 +13,7 @@ export type {
   PostgresQuery,
   PostgresQueryable,
   PostgresRows,
+  PostgresStatement,
   PostgresTransactionLike,
 } from "./like.ts";
 export type { PostgresOptions } from "./own-instance.ts";
@@ -50,7 +52,7 @@ export function postgres(
   const options = optionsOf(sqlOrOptions);
   return lazyDatabase(schema, async () => {
     const instance = await openInstance(options);
-    return instanceDatabase(instance.value, own, instance.release);
+    return ownDatabase(instance.value, own, instance.release);
   });
 }
 
@@ -66,6 +68,22 @@ function instanceDatabase(
     // Without parameters this is one simple query, and so one implicit transaction.
     script: async (text) => void (await sql.unsafe(text, [], { prepare: false, simple: true })),
     listen: async (hooks) => (listen === false ? null : openListener(sql, schema, listen, hooks)),
+    close,
+  };
+}
+
+function ownDatabase(
+  instance: RenewedInstance,
+  own: Own,
+  close: () => Promise<void>,
+): FullDatabase {
+  const { schema } = own;
+  return {
+    schema,
+    call: callerBy((make, name) => instance.run(make, name), schema),
+    transaction: (work) => instance.transaction(schema, work),
+    script: (text) => instanceDatabase(instance.sql, own, close).script(text),
+    listen: (hooks) => instanceDatabase(instance.sql, own, close).listen(hooks),
     close,
   };
 }

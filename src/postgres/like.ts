@@ -11,7 +11,15 @@ export interface PostgresRows extends Iterable<unknown> {
 /** A statement that runs once it is awaited. */
 export interface PostgresQuery extends PromiseLike<unknown> {
   /** Columns as the bytes that came, past the parsers and transforms of the application. */
-  raw(): PromiseLike<PostgresRows>;
+  raw(): PostgresStatement;
+}
+
+/** A statement that answers raw rows. */
+export interface PostgresStatement extends PromiseLike<PostgresRows> {
+  /** The connection that it was sent on; null until then. */
+  readonly state?: unknown;
+  /** Takes back a statement that was not sent: it rejects, and is never run. */
+  cancel?(): unknown;
 }
 
 /** What `sql`, the scoped `sql` of a transaction and a reserved connection have in common. */

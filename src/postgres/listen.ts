@@ -3,7 +3,7 @@ import { oneAtATime } from "../one-at-a-time.ts";
 import { caller } from "./caller.ts";
 import type { PostgresLike } from "./like.ts";
 import { loadDriver } from "./own-instance.ts";
-import { socketKeeper } from "./socket.ts";
+import { socketKeepers } from "./socket.ts";
 
 /** How long a dead connection may take to say goodbye before its socket is destroyed. */
 const goodbyeSeconds = 0.5;
@@ -24,7 +24,7 @@ export async function openListener(
 ): Promise<Listening | null> {
   const create = await loadDriver().catch(() => undefined);
   if (create === undefined || (url === undefined && options === undefined)) return null;
-  const keeper = await socketKeeper(url === undefined ? options : undefined);
+  const keeper = (await socketKeepers(url === undefined ? options : undefined))();
   const state: State = { listening: false, lost: undefined };
   const settings = {
     ...(url === undefined ? options : { connection: { application_name: "leasehold" } }),

@@ -1,6 +1,8 @@
 import { installed, optionalPackageError } from "../optional-package.ts";
 import { type Share, share } from "../shared.ts";
 import type { OwnPostgres } from "./like.ts";
+import { RenewedInstance } from "./renewed-instance.ts";
+import { socketKeepers } from "./socket.ts";
 
 /**
  * What `postgres()` takes in place of an instance: postgres.js' own options. Those that leasehold
@@ -20,12 +22,15 @@ export interface PostgresOptions {
   prepare?: boolean;
   /** What to do with notices, which postgres.js would print; nothing by default. */
   onnotice?: unknown;
+  /**
+   * Seconds to wait before it connects again after so many failures: at most 2 by default, where
+   * postgres.js would wait up to 20, also for a database that is back.
+   */
+  backoff?: number | ((failures: number) => number);
   /** What the connection says of itself; `application_name` is "leasehold" by default. */
   connection?: object;
   [option: string]: unknown;
 }
-
-const closeTimeoutSeconds = 5;
 
 const defaults = {
   max: 4,
@@ -34,23 +39,39 @@ const defaults = {
   fetch_types: false, // a statement at each connect, for arrays, of which there are none
 };
 
+const longestBackoffSeconds = 2;
+
+/** From 10 ms on threefold each time, and up to half of it less, so that not all come at once. */
+function backoff(failures: number): number {
+  return (0.5 + Math.random() / 2) * Math.min(3 ** failures / 100, longestBackoffSeconds);
+}
+
 /**
  * Opens an instance of its own; within one process, equal options share one. Throws LH106 when
  * postgres.js is not installed.
  */
-export async function openInstance(given: string | PostgresOptions): Promise<Share<OwnPostgres>> {
+export async function openInstance(
+  given: string | PostgresOptions,
+): Promise<Share<RenewedInstance>> {
   const create = await loadDriver();
   const [url, options] = typeof given === "string" ? [given, fromUrl(given)] : [undefined, given];
   const all = {
     ...defaults,
+    backoff,
     onnotice: () => undefined,
     ...options,
     connection: { application_name: "leasehold", ...options.connection },
   };
-  return share<OwnPostgres>(
+  const keeperOf = await socketKeepers(options);
+  const open = () => {
+    const keeper = keeperOf();
+    const settings = { ...all, ...keeper.options };
+    return { keeper, sql: url === undefined ? create(settings) : create(url, settings) };
+  };
+  return share(
     instanceKey(given),
-    async () => (url === undefined ? create(all) : create(url, all)),
-    (sql) => sql.end({ timeout: closeTimeoutSeconds }),
+    async () => new RenewedInstance(open),
+    (instance) => instance.close(),
   );
 }
 

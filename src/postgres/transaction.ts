@@ -10,20 +10,34 @@ import type { PostgresLike, PostgresTransactionLike } from "./like.ts";
  * through the scoped `sql`: on a connection that serves others by then, or on none, which ends the
  * process. So late calls are refused here, and a function that returns after the loss is never seen
  * to return, since a `commit` or `rollback` would follow.
+ *
+ * A transaction that is abandoned is as good as lost to us, though postgres.js knows nothing of it:
+ * the connection stays in its pool until TCP gives it up. `onAbandon` is told.
  */
 export async function inTransaction<T>(
   sql: PostgresLike,
   schema: string,
   work: (tx: DatabaseTransaction) => Promise<T>,
+  onAbandon: () => void = () => undefined,
 ): Promise<T> {
   let open = true;
   let ended: unknown;
   let outcome: { value: T } | { error: unknown } | undefined;
 
+  let settled = false;
+  let abandon: () => void = () => undefined;
+  const abandoned = new Promise<never>((_, reject) => {
+    abandon = () => {
+      if (settled) return;
+      reject(new Error("the connection was given up: the server had ended its transaction"));
+      onAbandon();
+    };
+  });
+
   const run = async (scoped: PostgresTransactionLike): Promise<void> => {
     const call = guarded(caller(scoped, schema), () => open);
     try {
-      outcome = { value: await work({ client: scoped, call }) };
+      outcome = { value: await work({ client: scoped, call, abandon }) };
     } catch (error) {
       outcome = { error };
     }
@@ -33,11 +47,12 @@ export async function inTransaction<T>(
     if ("error" in outcome) throw outcome.error;
   };
   try {
-    await sql.begin(run);
+    await Promise.race([sql.begin(run), abandoned]);
   } catch (error) {
     open = false;
     ended = error;
   }
+  settled = true;
   // Its connection was lost while the function runs, or it never began.
   if (outcome === undefined) throw ended;
   // The function's own error: postgres.js may put in its place that of an earlier statement.

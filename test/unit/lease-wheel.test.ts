@@ -140,11 +140,52 @@ describe("a wheel of leases", () => {
     const stopping = lease.stop().then(() => {
       stopped = true;
     });
-    await pass(5_000);
+    await pass(4_000);
     expect(stopped).toBe(false);
     answer(held);
     await stopping;
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test.each([
+    [1_000, 5_000],
+    [12_000, 12_000],
+    [600_000, 30_000],
+  ])(
+    "takes a renewal of a lease of %d ms for failed after %d ms without an answer, and tries again",
+    async (leaseMs, patienceMs) => {
+      const { calls, told, keep } = wheel(() => new Promise<never>(() => undefined));
+      const lease = keep("a", leaseMs);
+      await pass(Math.floor(leaseMs / 3) + patienceMs - 1);
+      expect(calls).toHaveLength(1);
+      expect(told).toEqual([]);
+      await pass(1);
+      expect(told).toEqual(["a error"]);
+      await pass(Math.min(leaseMs / 10, 5_000) + 1);
+      expect(calls).toHaveLength(2);
+      const stopping = lease.stop();
+      await pass(patienceMs);
+      await stopping;
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
+
+  test("gives a call for many as long as the shortest of their leases", async () => {
+    const { told, keep } = wheel(() => new Promise<never>(() => undefined));
+    keep("a", 24_000);
+    keep("b", 24_300);
+    await pass(8_000 + 23_999);
+    expect(told).toEqual([]);
+    await pass(1);
+    expect(told).toEqual(["a error", "b error"]);
+  });
+
+  test("takes the word of another that a claim is gone, and asks no more", async () => {
+    const { calls, told, keep } = wheel();
+    keep("a").lose();
+    await pass(10_000);
+    expect(told).toEqual(["a lost"]);
+    expect(calls).toEqual([]);
   });
 
   test("has no timer where there is no lease, and one however many there are", async () => {
