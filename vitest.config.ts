@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The rooms whose tests leave nothing behind in a process; the others put on its signals and streams. */
 const rooms = [
@@ -16,22 +17,33 @@ const rooms = [
 ];
 const withoutTraces = rooms.map((room) => `test/${room}/**/*.test.ts`);
 
-/** What starts processes of its own at every turn, the command line first: `npm run test:processes`. */
+/** The command line, workers, and what starts processes of its own: `npm run test:processes`. */
 const processes = [
   "test/cli/**/*.test.ts",
+  "test/worker/**/*.test.ts",
   "test/*/*process*.test.ts",
   "test/drivers/pglite-folder.test.ts",
   "test/drivers/supabase-{trouble,work}.test.ts",
-  "test/worker/killed-workers.test.ts",
   "test/serverless/**/*.test.ts",
 ];
 
 /** What cuts networks, kills servers and lets standbys take over: `npm run test:faults`. */
 const faults = ["test/faults/**/*.test.ts"];
 
+/** Begun last, one of these would run alone in the end, with a core that has nothing to do. */
+const long = /every-state|races\/pairs|deadlocks|sql\/migrate|chaos/;
+
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => (long.test(moduleId) ? 0 : 1);
+    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
+  }
+}
+
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
+    sequence: { sequencer: LongFirst },
     // Half of the time a test waits, for PostgreSQL or a timer: two more than cores.
     maxWorkers: availableParallelism() + 2,
     testTimeout: 60_000,
