@@ -147,7 +147,9 @@ test("an asynchronous standby that takes over can undo a claim, with all that wa
   const { before, after } = await placesOf(pair);
   const { id } = (await before.database.call("enqueue", { p_kind: "mail" })) as { id: string };
   const there = `select count(*)::int from leasehold.jobs where id = '${id}'`;
-  await until(async () => (await after.value(there)) === 1, "the job on the standby");
+  // The standby comes after: at first it may not even have the table.
+  const arrived = async () => (await after.value(there).catch(() => 0)) === 1;
+  await until(arrived, "the job on the standby");
   pair.withhold();
   expect(await claimBy(before)).toMatchObject([{ id, generation: 1, attempts: 1 }]);
   await writeUnder(before, id, 1);

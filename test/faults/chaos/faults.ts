@@ -134,10 +134,9 @@ async function stall(proxy: TcpProxy, ms: number): Promise<void> {
 }
 
 /**
- * postgres.js sets no time limit for a query, so a connection that went dead without a word is waited
- * for until the operating system gives it up, some quarter of an hour later. The run has not that much
- * time: a worker is told to stop, as by an operator who sees that it is not ready, and a drain is killed
- * past its limit, as by a platform.
+ * A connection of postgres.js that went dead without a word is given up after 30 s, and the run has not
+ * that much time for each: a worker is told to stop, as by an operator who sees that it is not ready,
+ * and a drain is killed past its limit, as by a platform.
  */
 async function replacedWhenDeaf(crew: Crew, post: Post): Promise<void> {
   await pause(2 * leaseMs);
