@@ -3,27 +3,19 @@ import { defineConfig } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The rooms whose tests leave nothing behind in a process; the others put on its signals and streams. */
-const rooms = [
-  "sql",
-  "races",
-  "client",
-  "tx",
-  "drain",
-  "worker",
-  "drivers",
-  "start",
-  "http",
-  "model",
-];
-const withoutTraces = rooms.map((room) => `test/${room}/**/*.test.ts`);
+const rooms = ["sql", "races", "client", "tx", "drivers", "start", "http", "model"];
+const withoutTraces = testsIn(rooms);
 
-/** The command line, workers, and what starts processes of its own: `npm run test:processes`. */
+/** Drains and workers: `npm run test:processes`, with what starts processes of its own. */
+const work = testsIn(["drain", "worker"]);
+
+/** What starts processes of its own at every turn, the command line first. */
 const processes = [
   "test/cli/**/*.test.ts",
-  "test/worker/**/*.test.ts",
   "test/*/*process*.test.ts",
   "test/drivers/pglite-folder.test.ts",
   "test/drivers/supabase-{trouble,work}.test.ts",
+  "test/worker/killed-workers.test.ts",
   "test/serverless/**/*.test.ts",
 ];
 
@@ -59,11 +51,16 @@ export default defineConfig({
         test: {
           name: "apart",
           include: ["test/**/*.test.ts"],
-          exclude: [...withoutTraces, ...processes, ...faults],
+          exclude: [...withoutTraces, ...work, ...processes, ...faults],
         },
       },
+      { extends: true, test: { name: "work", include: work, exclude: processes, isolate: false } },
       { extends: true, test: { name: "processes", include: processes } },
       { extends: true, test: { name: "faults", include: faults } },
     ],
   },
 });
+
+function testsIn(folders: readonly string[]): string[] {
+  return folders.map((folder) => `test/${folder}/**/*.test.ts`);
+}
