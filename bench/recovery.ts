@@ -8,7 +8,7 @@
  */
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { controlOf, startOn } from "../test/faults/support/programs.ts";
+import { controlOf, startOn } from "../test/support/postgres-control.ts";
 import { startPostgres } from "../test/support/postgres-server.ts";
 import { startTcpProxy } from "../test/support/tcp-proxy.ts";
 import { deaf } from "./recovery/deaf.ts";
@@ -27,7 +27,7 @@ if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) {
 }
 
 const server = await startPostgres();
-const control = controlOf(server.dataDir, undefined);
+const control = controlOf(server.dataDir);
 const place = await openPlace(server.url, "recovery");
 const proxy = await startTcpProxy(place.url);
 const figures: Figure[] = [];

@@ -1,4 +1,5 @@
 import type { Database } from "./database.ts";
+import { inTime } from "./in-time.ts";
 import type { ClaimedJob } from "./job.ts";
 
 export interface ClaimOptions {
@@ -34,6 +35,21 @@ export async function claimOne(
     p_except: except,
   })) as ClaimedJob[];
   return rows[0];
+}
+
+/**
+ * What a claim brings, unless its answer takes longer than `ms`: then it rejects, and what the claim took
+ * all the same goes to `giveBack`.
+ */
+export function claimedWithin<T>(
+  ms: number,
+  claiming: Promise<T>,
+  giveBack: (late: T) => unknown,
+): Promise<T> {
+  return inTime(claiming, ms).catch((error: unknown) => {
+    void claiming.then(giveBack, () => undefined);
+    throw error;
+  });
 }
 
 /** One named job, claimed; undefined where it is not to be had. The lease is the kind's own. */

@@ -1,6 +1,6 @@
 import { JobAbortedError } from "./abort.ts";
 import { runAttempt } from "./attempt.ts";
-import { claimOne } from "./claim.ts";
+import { claimedWithin, claimOne } from "./claim.ts";
 import type { ClientParts } from "./client-parts.ts";
 import type { Bounds } from "./drain-bounds.ts";
 import { maxTimerMs } from "./duration.ts";
@@ -129,10 +129,7 @@ export async function drain(
   async function claim(timeoutMs: number, patienceMs: number): Promise<ClaimedJob | undefined> {
     const except = jobs.map((job) => job.id);
     const claiming = claimOne(parts.database, { ...bounds, timeoutMs, except });
-    return inTime(claiming, patienceMs).catch((error: unknown) => {
-      void claiming.then(giveBack, () => undefined);
-      throw error;
-    });
+    return claimedWithin(patienceMs, claiming, giveBack);
   }
 
   async function giveBack(late: ClaimedJob | undefined): Promise<void> {

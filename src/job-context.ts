@@ -122,20 +122,19 @@ async function inTransaction<T>(
   let watch: TransactionWatch | null | undefined;
   await lease.pause();
   try {
-    return await database.transaction(async (tx) => {
-      watch = TransactionWatch.over(tx, options);
-      await tx.call("guard", claim);
-      const value = await work(tx.client as never);
-      const recorded = await complete(finishAlone(tx.call.bind(tx)), claimed, value);
-      if (recorded.status === "lost") throw leaseLost(claimed, "the transaction was rolled back");
-      return { value, resultDropped: recorded.resultDropped };
-    });
+    return await database
+      .transaction(async (tx) => {
+        watch = TransactionWatch.over(tx, options);
+        await tx.call("guard", claim);
+        const value = await work(tx.client as never);
+        const recorded = await complete(finishAlone(tx.call.bind(tx)), claimed, value);
+        if (recorded.status === "lost") throw leaseLost(claimed, "the transaction was rolled back");
+        return { value, resultDropped: recorded.resultDropped };
+      })
+      .finally(() => watch?.stop());
   } catch (error) {
-    watch?.stop();
     await lease.resume();
     throw error;
-  } finally {
-    watch?.stop();
   }
 }
 

@@ -1,5 +1,5 @@
 import { Alarm } from "./alarm.ts";
-import { claimMany } from "./claim.ts";
+import { claimedWithin, claimMany } from "./claim.ts";
 import type { ClientParts } from "./client-parts.ts";
 import type { Crew } from "./crew.ts";
 import { DueTimes } from "./due-times.ts";
@@ -165,12 +165,6 @@ export class Lookout {
   #claim(limit: number): Promise<ClaimedJob[]> {
     const { database, settings, crew } = this.#options;
     const claiming = claimMany(database, { ...settings, limit });
-    return inTime(claiming, claimWithinMs).catch((error: unknown) => {
-      void claiming.then(
-        (late) => crew.giveBack(late),
-        () => undefined,
-      );
-      throw error;
-    });
+    return claimedWithin(claimWithinMs, claiming, (late) => crew.giveBack(late));
   }
 }

@@ -1,9 +1,8 @@
 import { Background, type BackgroundOptions } from "./background.ts";
-import { claimMany } from "./claim.ts";
+import { claimedWithin, claimMany } from "./claim.ts";
 import { processName } from "./claimant.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { Crew } from "./crew.ts";
-import { inTime } from "./in-time.ts";
 import { reconcileKind } from "./reconcile.ts";
 
 /** Looks that one poller takes on; what is left is another's, or a worker's. */
@@ -59,13 +58,9 @@ export class Looks {
         worker: this.#name,
         limit: looksAtOnce,
       });
-      const looks = await inTime(claiming, claimWithinMs).catch((error: unknown) => {
-        void claiming.then(
-          (late) => this.#crew.giveBack(late),
-          () => undefined,
-        );
-        throw error;
-      });
+      const looks = await claimedWithin(claimWithinMs, claiming, (late) =>
+        this.#crew.giveBack(late),
+      );
       await Promise.all(looks.map((claimed) => this.#crew.begin(claimed)));
     } catch (error) {
       this.#parts.events.emit("error", { error, during: "claim" });

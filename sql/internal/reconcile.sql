@@ -96,7 +96,8 @@ end
 $$;
 
 -- A reconcile job completes with {"ledger": "none" | "charged" | "refunded"}. None is believed only when
--- no attempt of the job can charge any more; a look that began before that is given back. Its subject is locked.
+-- no attempt of the job can charge any more; a look that began before that is given back. Its subject is
+-- locked.
 create or replace function leasehold._complete_look(p_look leasehold.jobs, p_result jsonb, p_now timestamptz)
 returns text language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { until } from "../drain/support/client.ts";
+import { servers } from "../support/postgres-control.ts";
 import { startTcpProxy } from "../support/tcp-proxy.ts";
 import { installAt, type JobsPlace, placeAt } from "./support/jobs-place.ts";
 import { accountOf, type Load, startLoad } from "./support/load.ts";
 import { type Pair, startPair } from "./support/pair.ts";
-import { servers } from "./support/programs.ts";
 import { startWorkerProcess, type WorkerProcess } from "./support/worker-process.ts";
 
 const producers = 4;

@@ -158,7 +158,7 @@ function stopWithThisProcess(
 }
 
 /** Runs a program as the server's user; its group is its own, so that Ctrl-C does not reach it. */
-function runAs(user: ServerUser, program: string, args: string[]): Promise<void> {
+export function runAs(user: ServerUser, program: string, args: string[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
       ...user,

@@ -1,16 +1,12 @@
-import { existsSync } from "node:fs";
 import pg from "pg";
 import type { Database } from "../../src/database.ts";
 import { pg as leaseholdPg } from "../../src/pg/index.ts";
+import { servers } from "./postgres-control.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
-const debian15 = "/usr/lib/postgresql/15/bin";
-
 /** Where a database as Supabase's can be had here: the folder of its programs, if not the package's. */
-export const supabaseServers: readonly (readonly [name: string, programs: string | undefined])[] = [
-  ["PostgreSQL 18", undefined],
-  ...(existsSync(`${debian15}/initdb`) ? [["PostgreSQL 15", debian15] as const] : []),
-];
+export const supabaseServers: readonly (readonly [name: string, programs: string | undefined])[] =
+  servers.map(({ name, programs }) => [name, programs]);
 
 /** A database with what Supabase puts there before anything else. */
 export interface SupabaseServer extends PostgresServer {

@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { postmasterOf } from "../../support/postgres-control.ts";
 import { restartableServer } from "../../worker/support/restartable.ts";
 
 /*
@@ -44,8 +43,4 @@ async function startedAgain(start: () => Promise<void>): Promise<void> {
       await pause(250);
     }
   }
-}
-
-function postmasterOf(dataDir: string): number {
-  return Number(readFileSync(join(dataDir, "postmaster.pid"), "utf8").split("\n")[0]);
 }

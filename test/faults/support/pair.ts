@@ -1,12 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import nodePostgres from "pg";
 import { until } from "../../drain/support/client.ts";
+import { controlOf, postmasterOf, startOn } from "../../support/postgres-control.ts";
 import { freePort, type PostgresServer, startPostgres } from "../../support/postgres-server.ts";
 import { startTcpProxy } from "../../support/tcp-proxy.ts";
 import { urlOf, withClient } from "../../support/template.ts";
-import { controlOf, startOn } from "./programs.ts";
 
 /** A primary and its standby, which streams from it. */
 export interface Pair {
@@ -88,7 +88,7 @@ async function followed(primaryUrl: string, synchronous: boolean): Promise<void>
 
 /** SIGKILL for the postmaster and all of its children; resolves when nobody answers any more. */
 async function killServer({ dataDir, url }: PostgresServer): Promise<void> {
-  const postmaster = Number(readFileSync(join(dataDir, "postmaster.pid"), "utf8").split("\n")[0]);
+  const postmaster = postmasterOf(dataDir);
   const processes = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" })
     .trim()
     .split("\n")

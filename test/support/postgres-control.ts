@@ -1,8 +1,7 @@
-import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { findBinaries, programsIn, serverUser } from "../../support/postgres-binaries.ts";
-import type { PostgresServer } from "../../support/postgres-server.ts";
+import { findBinaries, programsIn, serverUser } from "./postgres-binaries.ts";
+import { type PostgresServer, runAs } from "./postgres-server.ts";
 
 const debian15 = "/usr/lib/postgresql/15/bin";
 
@@ -18,20 +17,10 @@ export const servers: readonly { readonly name: string; readonly programs: strin
 /** `pg_ctl` for one data folder. Rejects where it ends with another code than 0. */
 export type Control = (command: string, ...args: string[]) => Promise<void>;
 
-export function controlOf(dataDir: string, programs: string | undefined): Control {
+export function controlOf(dataDir: string, programs?: string): Control {
   const user = serverUser();
   const { pg_ctl } = programs === undefined ? findBinaries(user) : programsIn(programs);
-  return (command, ...args) =>
-    new Promise((resolve, reject) => {
-      const all = [command, "-w", "-s", "-D", dataDir, ...args];
-      // A group of its own, so that Ctrl-C does not reach the server.
-      const child = spawn(pg_ctl, all, { ...user, cwd: "/", detached: true, stdio: "ignore" });
-      child.once("error", reject);
-      child.once("exit", (code) => {
-        if (code === 0) resolve();
-        else reject(new Error(`pg_ctl ${command} of ${dataDir} ended with ${code}`));
-      });
-    });
+  return (command, ...args) => runAs(user, pg_ctl, [command, "-w", "-s", "-D", dataDir, ...args]);
 }
 
 /** Starts the server of a data folder on a port of `addresses`, by default of this machine alone. */
@@ -41,4 +30,9 @@ export function startOn(
   addresses = "127.0.0.1",
 ): Promise<void> {
   return control("start", "-l", logFile, "-o", `-c listen_addresses=${addresses} -c port=${port}`);
+}
+
+/** The process id of the server of a data folder. */
+export function postmasterOf(dataDir: string): number {
+  return Number(readFileSync(join(dataDir, "postmaster.pid"), "utf8").split("\n")[0]);
 }
