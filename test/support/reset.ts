@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises"; // not the one that a test may have made false
 import { quoteIdentifier } from "../../src/database.ts";
 import { quoteLiteral } from "../../src/schema/schema-name.ts";
 import type { Queryable } from "./queryable.ts";
@@ -23,7 +24,25 @@ export async function tableReset(
     `truncate ${tables.join(", ")} restart identity`,
     ...seeds.filter((seed) => seed !== ""),
   ].join(";\n");
-  return async () => void (await db.query(script));
+  return async () => {
+    await atRest(db);
+    await db.query(script);
+  };
+}
+
+/**
+ * Waits for the statements of connections that a test has cut: the server goes on with them, and a
+ * truncate that met one would take the tables in another order than it does.
+ */
+async function atRest(db: Pick<Queryable, "query">): Promise<void> {
+  for (let i = 0; i < 1_000; i += 1) {
+    const active = await db.query(
+      `select from pg_stat_activity where datname = current_database() and state = 'active'
+        and backend_type = 'client backend' and pid <> pg_backend_pid() limit 1`,
+    );
+    if (active.length === 0) return;
+    await setTimeout(10);
+  }
 }
 
 async function insertOf(db: Pick<Queryable, "query">, table: string): Promise<string> {
