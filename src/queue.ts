@@ -85,12 +85,38 @@ export async function enqueueArguments(
   definition: JobDefinition,
   payload: unknown,
   options: EnqueueOptions,
-): Promise<{ kind: string; payload: JsonValue; options: JsonObject }> {
+): Promise<EnqueueArguments> {
+  return argumentsNowOrLater(definition, payload, options);
+}
+
+interface EnqueueArguments {
+  kind: string;
+  payload: JsonValue;
+  options: JsonObject;
+}
+
+/** Only a schema is waited for: ten thousand promises take longer than all else that is done here. */
+function argumentsNowOrLater(
+  definition: JobDefinition,
+  payload: unknown,
+  options: EnqueueOptions,
+): EnqueueArguments | Promise<EnqueueArguments> {
   if (!isDefinition(definition)) {
     throw invalidArgument("the job", definition, "what defineJob answered");
   }
   knownOptions("enqueue", options, enqueueOptionNames);
-  const parsed = await validatePayload(definition.schema, payload);
+  if (definition.schema === undefined) return checked(definition, payload, payload, options);
+  return validatePayload(definition.schema, payload).then((parsed) =>
+    checked(definition, payload, parsed, options),
+  );
+}
+
+function checked(
+  definition: JobDefinition,
+  payload: unknown,
+  parsed: unknown,
+  options: EnqueueOptions,
+): EnqueueArguments {
   return {
     kind: definition.kind,
     // The input is stored, not what the schema made of it: the handler's side parses it again.
@@ -130,7 +156,7 @@ function sqlOptions(
   options: EnqueueOptions,
   key: string | undefined,
 ): JsonObject {
-  const named = {
+  const named: Record<SqlOption, JsonValue | undefined> = {
     key: key === undefined ? undefined : text("key", key, { maxBytes: 500 }),
     owner: options.owner == null ? undefined : text("owner", options.owner, { maxBytes: 500 }),
     priority: options.priority === undefined ? priority : priorityNumber(options.priority),
@@ -145,9 +171,27 @@ function sqlOptions(
     once: options.once === undefined ? undefined : text("once", options.once, { maxBytes: 500 }),
     once_for_ms: milliseconds("onceFor", options.onceFor, 1),
   };
-  const given = Object.entries(named).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as JsonObject;
+  const given: JsonObject = {};
+  for (const name of sqlOptionNames) {
+    const value = named[name];
+    if (value !== undefined) given[name] = value;
+  }
+  return given;
 }
+
+const sqlOptionNames = [
+  "key",
+  "owner",
+  "priority",
+  "run_after",
+  "delay_ms",
+  "start_within_ms",
+  "max_attempts",
+  "on_conflict",
+  "once",
+  "once_for_ms",
+] as const;
+type SqlOption = (typeof sqlOptionNames)[number];
 
 function milliseconds(name: string, value: Duration | undefined, min: number) {
   return value === undefined ? undefined : durationMs(name, value, { min, max: maxDelayMs });
@@ -193,22 +237,31 @@ export async function enqueueMany(
   items: readonly EnqueueItem[],
 ): Promise<EnqueueAnswer[]> {
   if (!Array.isArray(items)) throw invalidArgument("items", items, "an array of { job, payload }");
-  const jobs = await Promise.all(
-    items.map((item, i) =>
-      itemArguments(item).catch((error: unknown) => {
-        if (error instanceof LeaseholdError) error.message = `items[${i}]: ${error.message}`;
-        throw error;
-      }),
-    ),
-  );
-  return ((await call("enqueue_many", { p_jobs: jobs })) as SqlAnswer[]).map(answer);
+  const jobs = items.map(itemNowOrLater);
+  const answers = await call("enqueue_many", {
+    p_jobs: jobs.some((job) => job instanceof Promise) ? await Promise.all(jobs) : jobs,
+  });
+  return (answers as SqlAnswer[]).map(answer);
 }
 
-async function itemArguments(item: EnqueueItem): Promise<JsonObject> {
-  if (typeof item !== "object" || item === null) {
-    throw invalidArgument("the item", item, "an object { job, payload }");
+/** The arguments of one entry. An error names its place; it rejects where another one's may still come. */
+function itemNowOrLater(item: EnqueueItem, index: number): JsonObject | Promise<JsonObject> {
+  const named = (error: unknown): never => {
+    if (error instanceof LeaseholdError) error.message = `items[${index}]: ${error.message}`;
+    throw error;
+  };
+  try {
+    if (typeof item !== "object" || item === null) {
+      throw invalidArgument("the item", item, "an object { job, payload }");
+    }
+    const { job, payload, ...options } = item;
+    const args = argumentsNowOrLater(job, payload, options);
+    return args instanceof Promise ? args.then(itemOf, named) : itemOf(args);
+  } catch (error) {
+    return Promise.reject(error).catch(named);
   }
-  const { job, payload, ...options } = item;
-  const args = await enqueueArguments(job, payload, options);
-  return { kind: args.kind, payload: args.payload, ...args.options };
+}
+
+function itemOf({ kind, payload, options }: EnqueueArguments): JsonObject {
+  return { kind, payload, ...options };
 }

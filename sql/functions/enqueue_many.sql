@@ -2,7 +2,7 @@
 -- order of the input. jobs is an array of objects with kind, payload ({}) and the options of enqueue;
 -- a conflict spoils nothing else, a bad value refuses the whole call and names the job's index.
 -- Names under `once` are locked in their order, then keys in theirs, so that overlapping calls wait
--- for each other and never deadlock; jobs without either are inserted in one statement. Of several
+-- for each other and never deadlock; what meets nobody is inserted in one statement. Of several
 -- jobs with the same key or the same name, the first of the input counts; where jobs of one name have
 -- different keys, the one that comes first in the order of keys.
 -- Accounts are taken last, in the order of their names, and pay in the order of the input: a job that
@@ -16,7 +16,7 @@ declare
 begin
   perform leasehold._check_jobs(p_jobs);
   begin
-    return leasehold._enqueue_many(p_jobs, v_now);
+    return leasehold._enqueue_many(p_jobs, true, v_now);
   exception when sqlstate 'LH002' or sqlstate 'LH003' or sqlstate 'LH004' then
     perform leasehold._refuse_job(p_jobs, v_now);
     raise;

@@ -16,9 +16,26 @@ $$;
 -- UUID version 7 (RFC 9562): 48 bits of milliseconds, 12 bits of their fraction, 62 random bits.
 -- The fraction makes ids of one millisecond sort in the order of their microseconds.
 create or replace function leasehold._uuid7(p_at timestamptz)
-returns uuid language sql volatile set search_path = pg_catalog, pg_temp as $$
-  select encode(
-    int8send((us / 1000 << 16) | 28672 | (us % 1000 * 4096 / 1000)) || substring(uuid_send(gen_random_uuid()) from 9),
-    'hex')::uuid
-  from (select (extract(epoch from p_at) * 1000000)::bigint) t (us)
+returns uuid language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  v_us constant bigint := (extract(epoch from p_at) * 1000000)::bigint;
+begin
+  return encode(
+    int8send((v_us / 1000 << 16) | 28672 | (v_us % 1000 * 4096 / 1000)) || substring(uuid_send(gen_random_uuid()) from 9),
+    'hex')::uuid;
+end
+$$;
+
+-- As many of them, one microsecond apart, in rising order.
+create or replace function leasehold._uuid7_many(p_at timestamptz, p_count int)
+returns uuid[] language plpgsql volatile set search_path = pg_catalog, pg_temp as $$
+declare
+  v_us constant bigint := (extract(epoch from p_at) * 1000000)::bigint;
+begin
+  return array(
+    select encode(
+      int8send((us / 1000 << 16) | 28672 | (us % 1000 * 4096 / 1000)) || substring(uuid_send(gen_random_uuid()) from 9),
+      'hex')::uuid
+    from generate_series(v_us + 1, v_us + p_count) us order by us);
+end
 $$;

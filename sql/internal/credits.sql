@@ -22,6 +22,41 @@ begin
 end
 $$;
 
+-- Whether each account has what is asked of it in all; the caller has locked them.
+create or replace function leasehold._can_pay(p_accounts text[], p_amounts bigint[])
+returns boolean language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off as $$
+declare
+  v_asked constant text[] := array(select distinct p from unnest(p_accounts) p);
+  v_able bigint;
+begin
+  select count(*) into v_able
+  from (select p.account, sum(p.amount) as amount from unnest(p_accounts, p_amounts) p (account, amount) group by p.account) t
+  join leasehold.accounts a on a.account = t.account and a.account = any (v_asked) and a.available >= t.amount;
+  return v_able = cardinality(v_asked);
+end
+$$;
+
+-- Takes the holds of many new jobs from accounts that the caller has locked and that can pay.
+create or replace function leasehold._take_holds(p_ids uuid[], p_accounts text[], p_amounts bigint[], p_now timestamptz)
+returns void language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_nestloop = off set enable_mergejoin = off set jit = off as $$
+declare
+  v_asked constant text[] := array(select distinct p from unnest(p_accounts) p);
+begin
+  update leasehold.accounts a set available = a.available - t.amount
+  from (select p.account, sum(p.amount) as amount from unnest(p_accounts, p_amounts) p (account, amount) group by p.account) t
+  where a.account = t.account and a.account = any (v_asked);
+  with hold as (
+    insert into leasehold.holds (job_id, run, account, amount, created_at)
+    select p.job_id, 1, p.account, p.amount, p_now
+    from unnest(p_ids, p_accounts, p_amounts) with ordinality p (job_id, account, amount, nth) order by p.nth
+    returning id, job_id, account, amount)
+  insert into leasehold.entries (at, account, kind, available_delta, held_delta, hold, job_id)
+  select p_now, h.account, 'hold', -h.amount, h.amount, h.id, h.job_id from hold h;
+end
+$$;
+
 -- Ends the hold of a job's present run: 'captured', or 'given_back', whose credits the account gets
 -- here, or later from _pay where p_later.
 create or replace function leasehold._end_hold(p_job leasehold.jobs, p_state text, p_later boolean, p_now timestamptz)
@@ -39,6 +74,27 @@ begin
   if p_state = 'given_back' and not p_later then
     update leasehold.accounts a set available = a.available + v_hold.amount where a.account = v_hold.account;
   end if;
+end
+$$;
+
+-- Captures what many jobs hold, whose rows the caller has locked: their holds are nobody else's.
+create or replace function leasehold._capture(p_ids uuid[], p_runs int[], p_now timestamptz)
+returns void language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
+declare
+  v_holds constant bigint[] := array(
+    select l.id from unnest(p_ids, p_runs) o (job_id, run) cross join lateral (
+      select h.id from leasehold.holds h where h.job_id = o.job_id and h.run = o.run and h.state || '' = 'held' limit 1) l);
+begin
+  if cardinality(v_holds) < cardinality(p_ids) then
+    raise exception using errcode = 'P0002', message = 'a job whose credits are held has no hold',
+      hint = 'Ask `leasehold verify`: something else than leasehold''s functions wrote to its tables.';
+  end if;
+  with ended as (
+    update leasehold.holds h set state = 'captured', ended_at = p_now where h.id = any (v_holds)
+    returning h.id, h.account, h.job_id, h.amount)
+  insert into leasehold.entries (at, account, kind, available_delta, held_delta, hold, job_id)
+  select p_now, e.account, 'capture', 0, -e.amount, e.id, e.job_id from ended e order by e.id;
 end
 $$;
 

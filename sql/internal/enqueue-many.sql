@@ -1,19 +1,33 @@
 -- Enqueueing many jobs in one call.
 
--- The jobs of one bulk call. Where some cost credits and one of them can't pay, those that it kept out
--- get their turn: the call's writes are undone, and it begins again without it.
-create or replace function leasehold._enqueue_many(p_jobs jsonb, p_now timestamptz)
+-- The jobs of one bulk call: together where nothing is in their way, else one by one. Where some cost
+-- credits and one of them can't pay, those that it kept out get their turn: the call's writes are undone,
+-- and it begins again without it. p_together false: one by one from the start.
+create or replace function leasehold._enqueue_many(p_jobs jsonb, p_together boolean, p_now timestamptz)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
+  v_together boolean := p_together;
   v_unpaid int[] := '{}';
+  v_answers jsonb;
   v_detail text;
 begin
   loop
     begin
-      return leasehold._enqueue_all(p_jobs, v_unpaid, p_now);
-    exception when sqlstate 'LH901' then
-      get stacked diagnostics v_detail = pg_exception_detail;
-      v_unpaid := v_detail::int[];
+      if v_together then
+        v_answers := leasehold._enqueue_together(p_jobs, p_now);
+      end if;
+      v_together := false;
+      return coalesce(v_answers, leasehold._enqueue_all(p_jobs, v_unpaid, p_now));
+    exception
+      when sqlstate 'LH901' then
+        get stacked diagnostics v_detail = pg_exception_detail;
+        v_unpaid := v_detail::int[];
+        v_together := false;
+      when sqlstate 'LH902' or datetime_field_overflow or invalid_datetime_format or invalid_time_zone_displacement_value then
+        if not v_together then
+          raise;
+        end if;
+        v_together := false;
     end;
   end loop;
 end
@@ -27,6 +41,7 @@ returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_answers jsonb[];
   v_owed jsonb[] := '{}';
+  v_accounts text[];
   v_item record;
 begin
   perform leasehold._lock_once(p_jobs, p_now);
@@ -40,6 +55,11 @@ begin
   loop
     if v_item.nth = any (p_unpaid) then
       v_answers[v_item.nth] := jsonb_build_object('outcome', 'insufficient', 'id', null, 'status', null);
+      -- The orphan on its key is reaped all the same: what that gives back may pay for another job.
+      v_owed := v_owed || array(
+        select r.owed from leasehold.jobs h cross join lateral leasehold._reap(array[h.id], p_now, true) r
+        where h.kind = v_item.job ->> 'kind' and h.key = v_item.job ->> 'key' and h.status in ('queued', 'running')
+          and leasehold._expired(h, p_now) and r.owed is not null);
       continue;
     end if;
     v_answers[v_item.nth] := leasehold._enqueue(
@@ -56,7 +76,11 @@ begin
   where e.nth = any (p_unpaid) and o.kind = e.job ->> 'kind' and o.owner = coalesce(e.job ->> 'owner', '')
     and o.once = e.job ->> 'once' and o.job_id is null;
   if cardinality(v_owed) > 0 or p_jobs @? '$[*].cost ? (@ > 0)' then
-    v_answers := leasehold._hold_many(p_jobs, v_answers, v_owed, p_unpaid, p_now);
+    v_accounts := leasehold._lock_accounts(array(
+      select distinct e.job ->> 'account' from jsonb_array_elements(p_jobs) e (job) where (e.job ->> 'cost')::numeric > 0)
+      || array(select distinct o ->> 'account' from unnest(v_owed) o));
+    perform leasehold._pay(v_owed);
+    v_answers := leasehold._hold_many(p_jobs, v_answers, v_accounts, p_unpaid, p_now);
   end if;
   return to_jsonb(coalesce(v_answers, array[]::jsonb[]));
 end
@@ -93,35 +117,30 @@ begin
 end
 $$;
 
--- The holds of a bulk call. All accounts are locked first, in the order of their names; from then on
--- nothing is waited for. Decided in the order of the input; an account that can't pay for one job may
--- still pay for a cheaper one behind it.
+-- The holds of a bulk call. p_accounts are locked, in the order of their names, and nothing is waited for
+-- any more. Decided in the order of the input; an account that can't pay for one job may still pay for a
+-- cheaper one behind it.
 create or replace function leasehold._hold_many(
-  p_jobs jsonb, p_answers jsonb[], p_owed jsonb[], p_unpaid int[], p_now timestamptz)
+  p_jobs jsonb, p_answers jsonb[], p_accounts text[], p_unpaid int[], p_now timestamptz)
 returns jsonb[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_answers jsonb[] := p_answers;
-  v_accounts text[];
   v_left bigint[];
   v_unpaid int[] := p_unpaid;
   v_kept_out text[] := '{}';  -- keys, and ids of first jobs of a name, of jobs that can't pay
   v_again boolean := false;
   v_item record;
 begin
-  v_accounts := leasehold._lock_accounts(array(
-    select distinct e.job ->> 'account' from jsonb_array_elements(p_jobs) e (job) where (e.job ->> 'cost')::numeric > 0)
-    || array(select distinct o ->> 'account' from unnest(p_owed) o));
-  perform leasehold._pay(p_owed);
   v_left := array(
-    select a.available from unnest(v_accounts) with ordinality n (account, nth)
+    select a.available from unnest(p_accounts) with ordinality n (account, nth)
     join leasehold.accounts a on a.account = n.account order by n.nth);
   for v_item in
     select e.nth, a.nth as place, (e.job ->> 'cost')::numeric::bigint as cost,
-      p_answers[e.nth] ->> 'outcome' as outcome, p_answers[e.nth] ->> 'id' as id,
+      e.answer ->> 'outcome' as outcome, e.answer ->> 'id' as id,
       (e.job ->> 'kind') || e'\x01' || (e.job ->> 'key') as key, e.job ->> 'key' is not null or e.job ->> 'once' is not null as named
-    from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
-    left join unnest(v_accounts) with ordinality a (account, nth) on a.account = e.job ->> 'account'
-    where p_answers[e.nth] ->> 'outcome' <> 'created' or (e.job ->> 'cost')::numeric > 0
+    from rows from (jsonb_array_elements(p_jobs), unnest(p_answers)) with ordinality e (job, answer, nth)
+    left join unnest(p_accounts) with ordinality a (account, nth) on a.account = e.job ->> 'account'
+    where e.answer ->> 'outcome' <> 'created' or (e.job ->> 'cost')::numeric > 0
     order by e.nth
   loop
     if v_item.outcome <> 'created' and not (v_item.outcome = 'conflict' and v_item.key = any (v_kept_out)
@@ -164,27 +183,21 @@ create or replace function leasehold._hold_paid(p_jobs jsonb, p_before jsonb[], 
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_gone constant uuid[] := array(
-    select (p_before[n] ->> 'id')::uuid from generate_subscripts(p_answers, 1) n
-    where p_answers[n] ->> 'outcome' = 'insufficient' and p_before[n] ->> 'outcome' = 'created');
+    select (a.before ->> 'id')::uuid from unnest(p_before, p_answers) a (before, after)
+    where a.after ->> 'outcome' = 'insufficient' and a.before ->> 'outcome' = 'created');
+  v_paid uuid[];
+  v_accounts text[];
+  v_amounts bigint[];
 begin
   delete from leasehold.once o where o.job_id = any (v_gone) and (o.kind, o.owner, o.once) in (
     select e.job ->> 'kind', coalesce(e.job ->> 'owner', ''), e.job ->> 'once' from jsonb_array_elements(p_jobs) e (job));
   delete from leasehold.jobs j where j.id = any (v_gone);
-  with paid as materialized (
-    select (p_answers[e.nth] ->> 'id')::uuid as job_id, e.job ->> 'account' as account, (e.job ->> 'cost')::numeric::bigint as amount
-    from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
-    where (e.job ->> 'cost')::numeric > 0 and p_answers[e.nth] ->> 'outcome' = 'created'
-    order by e.nth),
-  hold as (
-    insert into leasehold.holds (job_id, run, account, amount, created_at)
-    select p.job_id, 1, p.account, p.amount, p_now from paid p
-    returning id, job_id, account, amount),
-  entry as (
-    insert into leasehold.entries (at, account, kind, available_delta, held_delta, hold, job_id)
-    select p_now, h.account, 'hold', -h.amount, h.amount, h.id, h.job_id from hold h)
-  update leasehold.accounts a set available = a.available - t.amount
-  from (select p.account, sum(p.amount)::bigint as amount from paid p group by p.account) t
-  where a.account = t.account;
+  select array_agg((a.answer ->> 'id')::uuid order by a.nth), array_agg(a.job ->> 'account' order by a.nth),
+    array_agg((a.job ->> 'cost')::numeric::bigint order by a.nth)
+  into v_paid, v_accounts, v_amounts
+  from rows from (jsonb_array_elements(p_jobs), unnest(p_answers)) with ordinality a (job, answer, nth)
+  where (a.job ->> 'cost')::numeric > 0 and a.answer ->> 'outcome' = 'created';
+  perform leasehold._take_holds(v_paid, v_accounts, v_amounts, p_now);
 end
 $$;
 

@@ -54,7 +54,9 @@ begin
       perform leasehold._check_money(v_job, p_options);
     end if;
   end if;
-  v_job.start_by := leasehold._start_by(v_job.run_after, v_job.start_within_ms, p_now);
+  if v_job.start_within_ms is not null then
+    v_job.start_by := leasehold._start_by(v_job.run_after, v_job.start_within_ms, p_now);
+  end if;
   return v_job;
 end
 $$;

@@ -16,6 +16,19 @@ begin
 end
 $$;
 
+-- The same for many new jobs: each kind is told of its first.
+create or replace function leasehold._wake_many(p_ids uuid[], p_now timestamptz)
+returns void language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
+begin
+  perform from leasehold.workers w where w.idle and w.expires_at > p_now limit 1;
+  if found then
+    perform leasehold._wake(n.kind, n.run_after, p_now)
+    from (select j.kind, min(j.run_after) as run_after from leasehold.jobs j where j.id = any (p_ids) group by j.kind) n;
+  end if;
+end
+$$;
+
 -- The row of a worker out of what its beat says.
 create or replace function leasehold._worker(p_id uuid, p_state jsonb, p_now timestamptz)
 returns leasehold.workers language plpgsql set search_path = pg_catalog, pg_temp as $$

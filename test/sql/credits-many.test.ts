@@ -65,6 +65,21 @@ describe.each(backends)("enqueue_many of jobs that cost credits on %s", (backend
     expect(await value("select key from leasehold.jobs")).toBe("b");
   });
 
+  test("what an orphan gives back is there for the others, though its key's job can't pay", async () => {
+    await grant(3);
+    const orphan = await running({ key: "a", cost: 3, account: "ann", max_attempts: 1 }, 1_000);
+    await age(orphan, 2_000);
+    expect(
+      await many(
+        { key: "a", cost: 4, account: "ann", once: "o" },
+        { key: "b", once: "o" }, // waits behind it for the name
+        { key: "c", cost: 3, account: "ann" },
+      ),
+    ).toEqual(["insufficient", "created", "created"]);
+    expect(await job(orphan)).toMatchObject({ status: "failed", money: "given_back" });
+    expect(await credits()).toMatchObject({ available: 0, held: 3 });
+  });
+
   test("its own name stays nobody's, though another job got its key", async () => {
     await grant(3);
     const first = { key: "a", account: "ann", once: "x", cost: 4 };
