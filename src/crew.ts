@@ -1,8 +1,7 @@
-import { JobAbortedError } from "./abort.ts";
-import { runAttempt } from "./attempt.ts";
+import { Attempt } from "./attempt.ts";
 import type { ClientParts } from "./client-parts.ts";
 import { type FinishedJob, finish } from "./finish.ts";
-import { finishTogether } from "./finish-together.ts";
+import { type Carry, finishTogether } from "./finish-together.ts";
 import { inTime } from "./in-time.ts";
 import { insideOf, runInside } from "./inside.ts";
 import type { ClaimedJob } from "./job.ts";
@@ -20,6 +19,8 @@ export interface CrewOptions {
   readonly defaultTimeoutMs?: number;
   /** What becomes of a job that does not end before this process. Default: it is released. */
   readonly onShutdown?: "release" | "fail";
+  /** What else makes the way of outcomes that free so many slots; see `finishTogether`. */
+  carrierFor?(freed: number): Carry | undefined;
 }
 
 /** A finish_many that is not answered within this is sent again: it does no harm twice. */
@@ -30,9 +31,9 @@ const maxUnrecorded = 1_000;
 const tellExtendEveryMs = 10_000;
 
 /** One job in hand. */
-interface Attempt {
+interface InHand {
   readonly id: string;
-  readonly stop: AbortController;
+  readonly attempt: Attempt;
   ended: Promise<void>;
   /** Its handler waits for the others to end, as two may that both stop the worker. */
   waits: boolean;
@@ -48,7 +49,7 @@ export class Crew {
   readonly #onEnd: (job: FinishedJob) => void;
   readonly #options: CrewOptions;
   readonly #send: Finish;
-  readonly #attempts = new Set<Attempt>();
+  readonly #attempts = new Set<InHand>();
   /** Jobs whose outcome the database refuses: their leases bring them back, and nobody sooner. */
   readonly #unrecorded = new Set<string>();
   /** Handlers that wait for the others to end, to be told when one more does. */
@@ -62,7 +63,10 @@ export class Crew {
     this.#onEnd = onEnd;
     this.#options = options;
     const { database } = parts;
-    this.#send = finishTogether((name, args) => inTime(database.call(name, args), finishWithinMs));
+    this.#send = finishTogether(
+      (name, args) => inTime(database.call(name, args), finishWithinMs),
+      options.carrierFor,
+    );
   }
 
   /** How many jobs are in hand. */
@@ -77,16 +81,33 @@ export class Crew {
 
   /** Runs the handler of a claimed job and records what becomes of it; resolves when that is done. */
   begin(claimed: ClaimedJob): Promise<void> {
-    const stop = new AbortController();
-    const attempt: Attempt = { id: claimed.id, stop, ended: Promise.resolve(), waits: false };
-    this.#attempts.add(attempt);
+    const job: InHand = {
+      id: claimed.id,
+      attempt: this.#attemptOf(claimed),
+      ended: Promise.resolve(),
+      waits: false,
+    };
+    this.#attempts.add(job);
     this.#unrecorded.delete(claimed.id);
-    attempt.ended = runInside(attempt, () => this.#run(claimed, stop.signal)).then((job) => {
-      this.#attempts.delete(attempt);
-      if (job.outcome === "unrecorded") this.#remember(job.id);
-      this.#onEnd(job);
+    job.ended = runInside(job, () => this.#run(job));
+    return job.ended;
+  }
+
+  #attemptOf(claimed: ClaimedJob): Attempt {
+    const { database, leases, log } = this.#parts;
+    const { defaultTimeoutMs = 3_600_000, onShutdown = "release" } = this.#options;
+    const handled = this.#parts.handlerOf(claimed.kind);
+    return new Attempt({
+      database,
+      leases,
+      log,
+      claimed,
+      handled,
+      timeoutMs: handled.definition.settings.timeoutMs ?? defaultTimeoutMs,
+      graceMs,
+      onShutdown,
+      onError: (error) => this.#extendFailed(error, claimed.id),
     });
-    return attempt.ended;
   }
 
   #remember(id: string): void {
@@ -123,12 +144,12 @@ export class Crew {
   /** Tells every handler to stop; what does not end by itself is released. */
   abort(): void {
     this.#giveUpAt = performance.now() + graceMs + lastWordMs;
-    for (const { stop } of this.#attempts) stop.abort(new JobAbortedError("shutdown"));
+    for (const { attempt } of this.#attempts) attempt.abort("shutdown");
   }
 
   /** Whether the code that runs is one of its handlers. */
   asks(): boolean {
-    return this.#attempts.has(insideOf() as Attempt);
+    return this.#attempts.has(insideOf() as InHand);
   }
 
   /**
@@ -138,10 +159,10 @@ export class Crew {
   async ended(): Promise<void> {
     const asking = this.asks();
     if (asking) {
-      (insideOf() as Attempt).waits = true;
+      (insideOf() as InHand).waits = true;
       for (const look of this.#waiting) look();
     }
-    const others = (): Attempt[] =>
+    const others = (): InHand[] =>
       [...this.#attempts].filter((attempt) => !(asking && attempt.waits));
     for (let left = others(); left.length > 0; left = others()) {
       const ended = Promise.all(left.map((attempt) => attempt.ended));
@@ -161,26 +182,21 @@ export class Crew {
     });
   }
 
-  async #run(claimed: ClaimedJob, stop: AbortSignal): Promise<FinishedJob> {
+  async #run(job: InHand): Promise<void> {
     const { events } = this.#parts;
-    const { defaultTimeoutMs = 3_600_000, onShutdown = "release" } = this.#options;
-    const handled = this.#parts.handlerOf(claimed.kind);
+    const { claimed } = job.attempt;
     const began = performance.now();
-    events.emit("started", jobEvent(claimed));
-    const outcome = await runAttempt({
-      ...this.#parts,
-      claimed,
-      handled,
-      timeoutMs: handled.definition.settings.timeoutMs ?? defaultTimeoutMs,
-      graceMs,
-      stop,
-      onShutdown,
-      onError: (error) => this.#extendFailed(error, claimed.id),
-    });
-    return finish(this.#parts, claimed, outcome, {
+    if (events.heard("started")) events.emit("started", jobEvent(claimed));
+    const outcome = await job.attempt.run();
+    const finished = await finish(this.#parts, claimed, outcome, {
       send: this.#send,
       durationMs: performance.now() - began,
-      patient: (waitMs) => performance.now() + waitMs <= this.#giveUpAt,
+      patient: this.#patient,
     });
+    this.#attempts.delete(job);
+    if (finished.outcome === "unrecorded") this.#remember(finished.id);
+    this.#onEnd(finished);
   }
+
+  readonly #patient = (waitMs: number): boolean => performance.now() + waitMs <= this.#giveUpAt;
 }

@@ -22,6 +22,9 @@ export interface Events<EventMap extends object> {
    * unsubscribed meanwhile is not called any more, one that is added meanwhile not yet.
    */
   emit<Name extends keyof EventMap>(name: Name, event: EventMap[Name]): void;
+
+  /** Whether anybody listens: where nobody does, the event need not be made. */
+  heard(name: keyof EventMap): boolean;
 }
 
 interface Registration {
@@ -74,6 +77,7 @@ export function createEvents<EventMap extends object>(
         );
       }
     },
+    heard: (name) => registrations.has(name),
   };
 }
 

@@ -50,43 +50,31 @@ export async function finish(
   parts: ClientParts,
   claimed: ClaimedJob,
   outcome: Outcome | null,
-  options: FinishOptions,
+  { send, durationMs, patient }: FinishOptions,
 ): Promise<FinishedJob> {
-  const { durationMs } = options;
   const told = { ...jobEvent(claimed), durationMs: Math.round(durationMs) };
-  if (outcome === null) {
-    parts.events.emit("lost", told);
-    return { ...told, outcome: "lost" };
-  }
-  let recorded: Recorded;
-  try {
-    recorded = await recordPatiently(claimed, outcome, options);
-  } catch (error) {
-    parts.log.error(
-      { job: claimed.id, err: describeError(error) },
-      "the outcome could not be recorded; the job's lease brings it back",
-    );
-    parts.events.emit("error", { error, during: "record", id: claimed.id });
-    return { ...told, outcome: "unrecorded", code: describeError(error).code };
-  }
-  return tell(parts, told, outcome, recorded);
-}
-
-async function recordPatiently(
-  claimed: ClaimedJob,
-  outcome: Outcome,
-  { send, patient }: FinishOptions,
-): Promise<Recorded> {
+  if (outcome === null) return tell(parts, told, outcome, lost);
   for (let i = 0; ; i += 1) {
     try {
-      return await record(send, claimed, outcome);
+      return tell(parts, told, outcome, await record(send, claimed, outcome));
     } catch (error) {
       const waitMs = nthWait(recordAgainMs, i);
       const refused = isRefusedValue(error) || (isRefusal(error) && i + 1 >= triesWhereRefused);
-      if (refused || !patient(waitMs)) throw error;
+      if (refused || !patient(waitMs)) return unrecorded(parts, told, error);
       await new Promise((resolve) => setTimeout(resolve, waitMs));
     }
   }
+}
+
+const lost: Recorded = { status: "lost" };
+
+function unrecorded({ log, events }: ClientParts, told: Told, error: unknown): FinishedJob {
+  log.error(
+    { job: told.id, err: describeError(error) },
+    "the outcome could not be recorded; the job's lease brings it back",
+  );
+  events.emit("error", { error, during: "record", id: told.id });
+  return { ...told, outcome: "unrecorded", code: describeError(error).code };
 }
 
 type Told = ReturnType<typeof jobEvent> & { durationMs: number };
@@ -94,10 +82,10 @@ type Told = ReturnType<typeof jobEvent> & { durationMs: number };
 function tell(
   { events }: ClientParts,
   told: Told,
-  outcome: Outcome,
+  outcome: Outcome | null,
   recorded: Recorded,
 ): FinishedJob {
-  if (recorded.status === "lost") {
+  if (recorded.status === "lost" || outcome === null) {
     events.emit("lost", told);
     return { ...told, outcome: "lost" };
   }
@@ -118,11 +106,13 @@ function tell(
       return { ...told, outcome: "released", code };
     }
     default: {
-      const dropped = recorded.resultDropped;
-      events.emit("completed", {
-        ...told,
-        ...(dropped !== undefined && { resultDropped: dropped }),
-      });
+      const { resultDropped } = recorded;
+      if (events.heard("completed")) {
+        events.emit("completed", {
+          ...told,
+          ...(resultDropped !== undefined && { resultDropped }),
+        });
+      }
       return { ...told, outcome: "completed" };
     }
   }

@@ -6,15 +6,17 @@ import { toJsonValue } from "./json.ts";
 import type { Lease } from "./lease.ts";
 import type { Logger } from "./logger.ts";
 import { knownOptions, text } from "./options.ts";
-import { minReleaseMs } from "./outcome.ts";
+import { type Ending, minReleaseMs } from "./outcome.ts";
 import { complete, finishAlone } from "./record.ts";
 import { Steps } from "./step.ts";
 import { TransactionWatch } from "./transaction-watch.ts";
 
+/** The attempt whose handler it is. */
 export interface JobContextOptions {
   readonly database: Database;
   readonly claimed: ClaimedJob;
   readonly lease: Lease;
+  /** Made when it is first read, as `signal` is. */
   readonly log: Logger;
   readonly signal: AbortSignal;
   /** The lease that a step leaves behind. */
@@ -22,69 +24,115 @@ export interface JobContextOptions {
 }
 
 /** The handler's side of an attempt, and what it told us beside returning or throwing. */
-export interface JobContext {
-  job(payload: unknown): Job;
-  /** Set once `job.transaction` has completed the job. */
-  readonly committed: { resultDropped?: string } | undefined;
-  /** What `job.release` asked for. */
-  readonly released: { retryAfterMs: number; code: string } | undefined;
+export class JobContext {
+  readonly attempt: JobContextOptions;
+  #committed: Extract<Ending, { how: "committed" }> | undefined;
+  #released: Extract<Ending, { how: "released" }> | undefined;
+  #openTransactions = 0;
+  #steps: Steps | undefined;
+
+  constructor(attempt: JobContextOptions) {
+    this.attempt = attempt;
+  }
+
+  /** What `job.transaction` has done, or else what `job.release` asked for. */
+  get said(): Ending | undefined {
+    return this.#committed ?? this.#released;
+  }
+
+  /** The `job` that the handler receives. */
+  job(payload: unknown): Job {
+    return new HandlersJob(this, payload);
+  }
+
+  async idempotencyKey(): Promise<string> {
+    return `${this.attempt.claimed.id}:${await runOf(this.attempt)}`;
+  }
+
+  async progress(value: unknown): Promise<boolean> {
+    return this.attempt.lease.extend(toJsonValue(value, { what: "progress" }) ?? {});
+  }
+
+  async step<T>(name: string, work: () => Promise<T> | T): Promise<T> {
+    const { database, claimed } = this.attempt;
+    if (this.#committed || this.#openTransactions > 0) throw stepTooLate(claimed.id);
+    this.#steps ??= new Steps(this.attempt, database.call.bind(database));
+    return this.#steps.run(name, work);
+  }
+
+  async transaction<T>(work: (client: never) => Promise<T> | T): Promise<T> {
+    if (this.#committed) throw alreadyCompleted(this.attempt.claimed.id);
+    this.#openTransactions += 1;
+    try {
+      const { value, resultDropped } = await inTransaction(this.attempt, work);
+      this.#committed = { how: "committed", ...(resultDropped !== undefined && { resultDropped }) };
+      return value;
+    } finally {
+      this.#openTransactions -= 1;
+    }
+  }
+
+  release(asked: { after?: Duration; code?: string } = {}): never {
+    this.#released = { how: "released", ...releaseOptions(asked) };
+    throw new ReleaseRequest();
+  }
 }
 
-/** Makes the `job` that a handler receives. */
-export function createJobContext(options: JobContextOptions): JobContext {
-  const { claimed, lease } = options;
-  let committed: JobContext["committed"];
-  let released: JobContext["released"];
-  let openTransactions = 0;
-  const steps = new Steps({ ...options, call: options.database.call.bind(options.database) });
+/**
+ * What a handler receives. Its methods are its own and bound, so that a handler may take them out:
+ * `({ payload, step }) => …`.
+ */
+class HandlersJob implements Job {
+  readonly #context: JobContext;
+  readonly id: string;
+  readonly kind: string;
+  readonly key: string | null;
+  readonly owner: string | null;
+  readonly payload: unknown;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly generation: number;
+  declare readonly signal: AbortSignal;
+  declare readonly log: Logger;
 
-  const methods = {
-    idempotencyKey: async () => `${claimed.id}:${await runOf(options)}`,
-    extend: () => lease.extend(),
-    progress: async (value: unknown) =>
-      lease.extend(toJsonValue(value, { what: "progress" }) ?? {}),
-    transaction: async <T>(work: (client: never) => Promise<T> | T): Promise<T> => {
-      if (committed) throw alreadyCompleted(claimed.id);
-      openTransactions += 1;
-      try {
-        const { value, resultDropped } = await inTransaction(options, work);
-        committed = resultDropped === undefined ? {} : { resultDropped };
-        return value;
-      } finally {
-        openTransactions -= 1;
-      }
+  // Read by way of the attempt, which makes them then. Own properties all the same, or `{ ...job }`
+  // would be without them; and the same two for all jobs, or V8 would give each job a shape of its own.
+  static readonly #signal: PropertyDescriptor & ThisType<HandlersJob> = {
+    enumerable: true,
+    configurable: true,
+    get() {
+      return this.#context.attempt.signal;
     },
-    step: async <T>(name: string, work: () => Promise<T> | T): Promise<T> => {
-      if (committed || openTransactions > 0) throw stepTooLate(claimed.id);
-      return steps.run(name, work);
-    },
-    release: (asked: { after?: Duration; code?: string } = {}): never => {
-      released = releaseOptions(asked);
-      throw new ReleaseRequest();
+  };
+  static readonly #log: PropertyDescriptor & ThisType<HandlersJob> = {
+    enumerable: true,
+    configurable: true,
+    get() {
+      return this.#context.attempt.log;
     },
   };
 
-  return {
-    job: (payload) => ({
-      id: claimed.id,
-      kind: claimed.kind,
-      key: claimed.key,
-      owner: claimed.owner,
-      payload,
-      attempt: claimed.attempts,
-      maxAttempts: claimed.max_attempts,
-      generation: claimed.generation,
-      signal: options.signal,
-      log: options.log,
-      ...methods,
-    }),
-    get committed() {
-      return committed;
-    },
-    get released() {
-      return released;
-    },
-  };
+  constructor(context: JobContext, payload: unknown) {
+    const { claimed } = context.attempt;
+    this.#context = context;
+    this.id = claimed.id;
+    this.kind = claimed.kind;
+    this.key = claimed.key;
+    this.owner = claimed.owner;
+    this.payload = payload;
+    this.attempt = claimed.attempts;
+    this.maxAttempts = claimed.max_attempts;
+    this.generation = claimed.generation;
+    Object.defineProperty(this, "signal", HandlersJob.#signal);
+    Object.defineProperty(this, "log", HandlersJob.#log);
+  }
+
+  readonly idempotencyKey: Job["idempotencyKey"] = () => this.#context.idempotencyKey();
+  readonly extend: Job["extend"] = () => this.#context.attempt.lease.extend();
+  readonly progress: Job["progress"] = (value) => this.#context.progress(value);
+  readonly step: Job["step"] = (name, work) => this.#context.step(name, work);
+  readonly transaction: Job["transaction"] = (work) => this.#context.transaction(work);
+  readonly release: Job["release"] = (asked) => this.#context.release(asked);
 }
 
 /** What `release` throws to leave the handler. Not an error of the job's. */

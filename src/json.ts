@@ -30,6 +30,8 @@ export const maxJsonDepth = 500;
  */
 export function toJsonValue(value: unknown, options: JsonOptions = {}): JsonValue {
   const { what = "payload", maxBytes = 1_048_576 } = options;
+  // Most handlers answer nothing.
+  if ((value === undefined || value === null) && maxBytes >= 4) return null;
   const walk = new Walk(what, maxBytes);
   const copy = walk.start(value);
   if (walk.bytes * mostBytesPerByteCounted > maxBytes) {

@@ -35,6 +35,9 @@ export interface Lease {
   stop(): Promise<void>;
 }
 
+/** Shared: most leases end before their first renewal, and need no promise of their own. */
+const nothing = Promise.resolve();
+
 /**
  * A lease on the wheel. It is renewed every third of its length, so that two renewals may fail
  * before anyone else can take the job. A failed renewal is tried again sooner, and goes on being
@@ -52,7 +55,7 @@ export class KeptLease implements Lease {
   readonly #againMs: number;
   #state: "renewing" | "paused" | "ended" = "renewing";
   // One extend at a time: of two that cross, the later one's answer could come first.
-  #last: Promise<unknown> = Promise.resolve();
+  #last: Promise<void> = nothing;
 
   constructor(options: LeaseOptions, wheel: LeaseWheel) {
     this.options = options;
@@ -102,16 +105,16 @@ export class KeptLease implements Lease {
     }
   }
 
-  async #halt(next: "paused" | "ended"): Promise<void> {
+  #halt(next: "paused" | "ended"): Promise<void> {
     this.#state = next;
     this.dueAt = Number.POSITIVE_INFINITY;
-    await this.#last;
+    return this.#last;
   }
 
   #inTurn(ask: () => Promise<Extension>): Promise<Extension> {
     this.dueAt = Number.POSITIVE_INFINITY;
     const asked = this.#last.then(ask);
-    this.#last = asked.catch(() => undefined);
+    this.#last = asked.then(ignore, ignore);
     return asked;
   }
 
@@ -137,3 +140,5 @@ export class KeptLease implements Lease {
     this.#wheel.turnAt(this.dueAt);
   }
 }
+
+function ignore(): void {}

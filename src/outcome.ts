@@ -1,4 +1,4 @@
-import { type AbortCause, abortCause } from "./abort.ts";
+import type { AbortCause, JobAbortedError } from "./abort.ts";
 import { classify, type Verdict } from "./classify.ts";
 import type { Classify } from "./define.ts";
 import { describeError, type ErrorDescription } from "./describe-error.ts";
@@ -37,19 +37,19 @@ const maxBudgetReleases = 4;
 /**
  * What becomes of an attempt, from how its handler ended and whether it had been told to stop.
  * A result counts even when it comes after the signal; what was thrown after it mostly says no more
- * than that the handler stopped, so then the signal's reason decides.
+ * than that the handler stopped, so then the reason decides why it was told to: `stopped`.
  */
 export function decide(
   claimed: ClaimedJob,
   ending: Ending,
-  signal: AbortSignal,
+  stopped: JobAbortedError | undefined,
   own: {
     classify: Classify | undefined;
-    log: Logger;
+    log: () => Logger;
     onShutdown?: "release" | "fail" | undefined;
   },
 ): Outcome | null {
-  const because = abortCause(signal);
+  const because = stopped?.because;
   if (ending.how === "committed") {
     const { how: _, ...dropped } = ending;
     return { action: "none", ...dropped };
@@ -59,11 +59,11 @@ export function decide(
   if (ending.how === "released") {
     return { action: "release", retryAfterMs: ending.retryAfterMs, code: ending.code };
   }
-  const thrown = ending.how === "threw" ? ending.thrown : signal.reason;
+  const thrown = ending.how === "threw" ? ending.thrown : stopped;
   const verdict = judge(thrown, own);
   const permanent = verdict.action === "fail" && verdict.permanent;
   if (because !== undefined && !(ending.how === "threw" && permanent)) {
-    return stopped(because, claimed, {
+    return stoppedOutcome(because, claimed, {
       ignored: ending.how === "ignored",
       failsAtShutdown: own.onShutdown === "fail",
     });
@@ -84,7 +84,7 @@ function judge(
     const answer: unknown = own(thrown, verdict);
     return answer === undefined || answer === null ? verdict : checkedVerdict(answer);
   } catch (error) {
-    log.error({ err: describeError(error) }, "classify gave no verdict; the default one holds");
+    log().error({ err: describeError(error) }, "classify gave no verdict; the default one holds");
     return verdict;
   }
 }
@@ -110,7 +110,7 @@ function checkedVerdict(answer: unknown): Verdict {
   throw invalidArgument("the answer of classify", answer, accepted);
 }
 
-function stopped(
+function stoppedOutcome(
   because: AbortCause,
   claimed: ClaimedJob,
   { ignored, failsAtShutdown }: { ignored: boolean; failsAtShutdown: boolean },

@@ -31,7 +31,7 @@ type FinishedStatus = "completed" | "queued" | "failed" | "cancelled";
 export type Finish = (outcome: OutcomeArguments) => Promise<FinishedStatus | "lost" | "busy">;
 
 /** Records an outcome. Rejects when the database can't, or not yet. */
-export async function record(finish: Finish, claim: Claim, outcome: Outcome): Promise<Recorded> {
+export function record(finish: Finish, claim: Claim, outcome: Outcome): Promise<Recorded> {
   switch (outcome.action) {
     case "complete":
       return complete(finish, claim, outcome.result);
@@ -50,7 +50,7 @@ export async function record(finish: Finish, claim: Claim, outcome: Outcome): Pr
     }
     default: {
       const { action: _, ...dropped } = outcome;
-      return { status: "completed", ...dropped };
+      return Promise.resolve({ status: "completed", ...dropped });
     }
   }
 }
@@ -66,8 +66,11 @@ export async function complete(finish: Finish, claim: Claim, result: unknown): P
   } catch (error) {
     return completeWithout(finish, claim, describeError(error).message);
   }
+  const { id, generation } = claim;
   try {
-    return completed(await recordOne(finish, claim, { action: "complete", result: stored }));
+    return completed(
+      recorded(await finish({ id, generation, action: "complete", result: stored })),
+    );
   } catch (error) {
     if (!isRefusedValue(error)) throw error;
     return completeWithout(finish, claim, describeError(error).message);
@@ -82,14 +85,19 @@ async function completeWithout(finish: Finish, claim: Claim, why: string): Promi
 /** Completed is completed, also where the job went straight into its next run. */
 function completed({ status }: Recorded, resultDropped?: string): Recorded {
   if (status === "lost") return { status };
-  return { status: "completed", ...(resultDropped !== undefined && { resultDropped }) };
+  return resultDropped === undefined
+    ? { status: "completed" }
+    : { status: "completed", resultDropped };
 }
 
 type Details = Pick<OutcomeArguments, "action"> & Readonly<Record<string, unknown>>;
 
 async function recordOne(finish: Finish, claim: Claim, details: Details): Promise<Recorded> {
   const { id, generation } = claim;
-  const status = await finish({ id, generation, ...details });
+  return recorded(await finish({ id, generation, ...details }));
+}
+
+function recorded(status: Awaited<ReturnType<Finish>>): Recorded {
   if (status !== "busy") return { status };
   throw Object.assign(new Error("another transaction holds the job"), { code: "JOB_BUSY" });
 }
@@ -102,18 +110,23 @@ async function recordOne(finish: Finish, claim: Claim, details: Details): Promis
 export function finishAlone(call: Database["call"]): Finish {
   return async (outcome) => {
     const answer = (await call("finish_many", { p_outcomes: [outcome] })) as FinishManyAnswer;
-    return statusIn(answer, outcome.id);
+    return statusesIn(answer)(outcome);
   };
 }
 
-/** What became of one job of a `finish_many`. */
-export function statusIn(
-  { done, busy }: FinishManyAnswer,
-  id: string,
-): Awaited<ReturnType<Finish>> {
-  const ended = done.find((each) => each.id === id);
-  if (ended !== undefined) return ended.status;
-  return busy.includes(id) ? "busy" : "lost";
+/** What became of each outcome of one call. */
+export type StatusOf = (outcome: Claim) => Awaited<ReturnType<Finish>>;
+
+/** Reads an answer of `finish_many`; `otherwise` holds for the jobs that it does not name. */
+export function statusesIn(
+  { done, refused, busy }: FinishManyAnswer,
+  otherwise: "lost" | "completed" = "lost",
+): StatusOf {
+  const statuses = new Map<string, ReturnType<StatusOf>>();
+  for (const { id, status } of done) statuses.set(id, status);
+  for (const id of refused) statuses.set(id, "lost");
+  for (const id of busy) statuses.set(id, "busy");
+  return ({ id }) => statuses.get(id) ?? otherwise;
 }
 
 /**

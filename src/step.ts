@@ -14,7 +14,6 @@ const againMs = [50, 200, 500, 1_000];
 
 /** The claim whose steps these are. */
 export interface StepsOptions {
-  readonly call: Database["call"];
   readonly claimed: Pick<ClaimedJob, "id" | "generation">;
   readonly signal: AbortSignal;
   /** The lease that each save leaves behind. */
@@ -24,11 +23,13 @@ export interface StepsOptions {
 /** The durable steps of one attempt: what is behind `job.step`. */
 export class Steps {
   readonly #options: StepsOptions;
+  readonly #call: Database["call"];
   readonly #uses = new Map<string, number>();
   #stored: Promise<ReadonlySet<string>> | undefined;
 
-  constructor(options: StepsOptions) {
+  constructor(options: StepsOptions, call: Database["call"]) {
     this.#options = options;
+    this.#call = call;
   }
 
   /**
@@ -92,11 +93,11 @@ export class Steps {
    * ended for that reason would do it again. When the signal aborts it is tried one last time.
    */
   async #patiently(...[name, args]: Parameters<Database["call"]>): Promise<unknown> {
-    const { call, signal } = this.#options;
+    const { signal } = this.#options;
     for (let i = 0; ; i += 1) {
       const last = signal.aborted;
       try {
-        return await call(name, args);
+        return await this.#call(name, args);
       } catch (error) {
         if (isHopeless(error)) throw error;
         if (last) throw signal.reason;

@@ -161,3 +161,15 @@ test("a listener that is no function is refused", () => {
     'listener is "log". Give a function.',
   );
 });
+
+test("whether anybody listens is told by name, and ends with the last registration", () => {
+  const events = createEvents<JobEvents>(() => undefined);
+  expect(events.heard("completed")).toBe(false);
+  const off = events.on("completed", () => undefined);
+  events.once("completed", () => undefined);
+  expect([events.heard("completed"), events.heard("failed")]).toEqual([true, false]);
+  off();
+  expect(events.heard("completed")).toBe(true);
+  events.emit("completed", {} as JobEvents["completed"]);
+  expect(events.heard("completed")).toBe(false);
+});
