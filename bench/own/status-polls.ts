@@ -1,0 +1,46 @@
+/**
+ * Asks for the status of jobs, as the pages of many users do. Argument: `Polls` as JSON; answers
+ * `Polled`.
+ */
+import { createLeasehold, silentLogger } from "leasehold";
+import { pg } from "leasehold/pg";
+import { nowMs } from "../child/clock.ts";
+
+export interface Polls {
+  readonly url: string;
+  readonly ids: readonly string[];
+  /** How many in all, the ids in turn. */
+  readonly polls: number;
+  /** How many ask at a time; as many connections. */
+  readonly clients: number;
+  /** Each answer's status, or the poll is none. */
+  readonly status: string;
+}
+
+export interface Polled {
+  readonly perSecond: number;
+}
+
+const { url, ids, polls, clients, status } = JSON.parse(process.argv[2] ?? "{}") as Polls;
+const database = pg({ connectionString: url, max: clients });
+const leasehold = createLeasehold({ database, logger: silentLogger, housekeeping: false });
+
+let next = 0;
+async function ask(): Promise<void> {
+  while (next < polls) {
+    const id = ids[next % ids.length] as string;
+    next += 1;
+    const state = await leasehold.status(id, { owner: "someone" });
+    if (state?.status !== status) {
+      throw new Error(`No figure, since a job is ${state?.status ?? "unknown"} and not ${status}`);
+    }
+  }
+}
+
+// Thrown away: connections and compiled code come with them.
+await Promise.all(Array.from({ length: clients }, () => leasehold.status(crypto.randomUUID())));
+const fromMs = nowMs();
+await Promise.all(Array.from({ length: clients }, ask));
+const answer: Polled = { perSecond: polls / ((nowMs() - fromMs) / 1_000) };
+await leasehold.close();
+process.send?.(answer, () => process.disconnect());
