@@ -23,6 +23,7 @@ const groups = {
     "fail",
     "release",
     "finish_many",
+    "finish_and_claim",
     "guard",
   ],
   "Durable steps": ["step_load", "step_save", "step_names"],

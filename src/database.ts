@@ -12,7 +12,8 @@ export interface Database {
 
   /**
    * Calls one SQL function with named arguments; arguments left out take the function's defaults.
-   * Answers the function's value, or an array of rows for `claim` and `claim_job`.
+   * Answers the function's value, or an array of rows for `claim`, `claim_job` and
+   * `finish_and_claim`.
    * Throws a LeaseholdError for SQLSTATE class LH, and the driver's own error for all else.
    */
   call(name: FunctionName, args: Arguments): Promise<unknown>;
@@ -113,7 +114,7 @@ function firstColumn(row: Row): unknown {
 
 export interface CallerOptions {
   /**
-   * For a driver that may rename columns: the rows of `claim` and `claim_job` come as one value of
+   * For a driver that may rename columns: the rows of `claim` and its like come as one value of
    * jsonb each, so that every statement answers a single column and its name means nothing.
    */
   rowsAsJson?: boolean;
@@ -146,11 +147,12 @@ export function quoteIdentifier(name: string): string {
 function encode(type: string | undefined, value: unknown): string | null {
   if (value === null) return null;
   if (type === "jsonb") return JSON.stringify(value);
-  if (type?.endsWith("[]")) return arrayLiteral(value as readonly string[]);
+  if (type === "text[]") return textArray(value as readonly string[]);
+  if (type?.endsWith("[]")) return `{${(value as readonly unknown[]).join(",")}}`;
   return String(value);
 }
 
-function arrayLiteral(items: readonly string[]): string {
+function textArray(items: readonly string[]): string {
   return `{${items.map((item) => `"${item.replace(/["\\]/g, "\\$&")}"`).join(",")}}`;
 }
 

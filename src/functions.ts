@@ -29,6 +29,16 @@ export const argumentTypes = {
   },
   release: { p_id: "uuid", p_generation: "int", p_retry_after_ms: "int", p_error_code: "text" },
   finish_many: { p_outcomes: "jsonb" },
+  finish_and_claim: {
+    p_completed: "uuid[]",
+    p_generations: "int[]",
+    p_results: "jsonb",
+    p_outcomes: "jsonb",
+    p_kinds: "text[]",
+    p_limit: "int",
+    p_worker: "text",
+    p_after: "jsonb",
+  },
   guard: { p_id: "uuid", p_generation: "int" },
   status: { p_id: "uuid", p_owner: "text" },
   cancel: { p_id: "uuid", p_owner: "text" },
@@ -79,5 +89,5 @@ export type FunctionName = keyof typeof argumentTypes;
 
 /** The functions that answer rows; all others answer one value. */
 export function isRowFunction(name: FunctionName): boolean {
-  return name === "claim" || name === "claim_job";
+  return name === "claim" || name === "claim_job" || name === "finish_and_claim";
 }

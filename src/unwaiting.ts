@@ -14,6 +14,7 @@ export const unwaitingFunctions = [
   "extend",
   "extend_many",
   "finish_many",
+  "finish_and_claim",
   "status",
   "has_due_work",
   "every",

@@ -4,6 +4,7 @@ import { Crew, lastWordMs } from "./crew.ts";
 import { briefly } from "./describe-error.ts";
 import type { Duration } from "./duration.ts";
 import { LeaseholdError } from "./errors.ts";
+import type { FinishedJob } from "./finish.ts";
 import { settledWithin } from "./in-time.ts";
 import { Lookout } from "./lookout.ts";
 import { knownOptions } from "./options.ts";
@@ -94,9 +95,12 @@ class RunningWorker implements Worker {
     this.#parts = parts;
     this.#settings = settings;
     this.#outage = new Outage(parts);
-    this.#crew = new Crew(parts, (job) => {
+    const onEnd = (job: FinishedJob): void => {
       this.#tally.add(job);
       this.#lookout.freed();
+    };
+    this.#crew = new Crew(parts, onEnd, {
+      carrierFor: (freed) => this.#lookout.carrierFor(freed),
     });
     this.#lookout = new Lookout({
       database,

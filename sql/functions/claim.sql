@@ -17,22 +17,13 @@ create or replace function leasehold.claim(
 returns setof leasehold.claimed_job language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_kinds text[] := leasehold._check_kinds(p_kinds);
-  v_ids uuid[];
+  v_kinds constant text[] := leasehold._check_kinds(p_kinds);
 begin
   perform leasehold._check_int('p_limit', p_limit, 1, 10000);
   perform leasehold._check_claim(p_lease_ms, p_worker, p_timeout_ms);
   perform leasehold._check_after(p_after);
-  v_ids := leasehold._expired_ids(v_kinds, greatest(p_limit, 100), v_now);
-  if cardinality(v_ids) > 0 then
-    perform leasehold._reap(v_ids, v_now);
-  end if;
-  v_kinds := leasehold._unpaused(v_kinds);
-  if cardinality(v_kinds) > 0 then
-    v_ids := leasehold._due(v_kinds, p_limit, array_remove(coalesce(p_except, array[]::uuid[]), null), p_after, v_now);
-    if cardinality(v_ids) > 0 then
-      return query select c.* from leasehold._claim(v_ids, p_lease_ms, p_worker, p_timeout_ms, v_now) c;
-    end if;
-  end if;
+  return query select c.id, c.kind, c.key, c.owner, c.payload, c.attempts, c.max_attempts, c.generation,
+    c.releases, c.budget_releases, c.run_after, c.lease_until, c.timeout_at
+  from leasehold._claim_due(v_kinds, p_limit, p_lease_ms, p_worker, p_timeout_ms, p_except, p_after, true, v_now) c;
 end
 $$;

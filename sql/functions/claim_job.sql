@@ -7,19 +7,21 @@ returns setof leasehold.claimed_job language plpgsql security definer set search
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_ids uuid[];
+  v_row tid;
+  v_kind text;
 begin
   perform leasehold._check_claim(p_lease_ms, p_worker, p_timeout_ms);
   perform leasehold._reap(array[p_id], v_now);
-  v_ids := array(
-    select j.id from leasehold.jobs j
-    where j.id = p_id and j.status || '' = 'queued' and j.run_after <= v_now
-      -- A row that was locked when we reaped may be free by now.
-      and not leasehold._expired(j, v_now)
-      and not exists (select from leasehold.kinds k where k.kind = j.kind and k.paused_at is not null)
-    for no key update of j skip locked);
-  if cardinality(v_ids) > 0 then
-    return query select c.* from leasehold._claim(v_ids, p_lease_ms, p_worker, p_timeout_ms, v_now) c;
+  select j.ctid, j.kind into v_row, v_kind from leasehold.jobs j
+  where j.id = p_id and j.status || '' = 'queued' and j.run_after <= v_now
+    -- A row that was locked when we reaped may be free by now.
+    and not leasehold._expired(j, v_now)
+    and not exists (select from leasehold.kinds k where k.kind = j.kind and k.paused_at is not null)
+  for no key update of j skip locked;
+  if found then
+    return query select c.id, c.kind, c.key, c.owner, c.payload, c.attempts, c.max_attempts, c.generation,
+      c.releases, c.budget_releases, c.run_after, c.lease_until, c.timeout_at
+    from leasehold._claim(array[v_row], array[v_kind], p_lease_ms, p_worker, p_timeout_ms, v_now) c;
   end if;
 end
 $$;

@@ -129,7 +129,6 @@ declare
   v_known constant text[] := array['id', 'generation', 'action', 'result', 'error', 'permanent', 'retry_after_ms', 'error_code'];
   v_uuid constant text := '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$';
   v_outcome jsonb;
-  v_id uuid;
 begin
   if jsonb_typeof(p_outcomes) is distinct from 'array' then
     perform leasehold._refuse('p_outcomes', p_outcomes::text, 'an array of {id, generation, action}');
@@ -152,8 +151,40 @@ begin
     perform leasehold._refuse('an outcome', v_outcome::text, '{id: uuid, generation, action: "complete", "fail" (with an '
       || 'error {code, message}) or "release", and where wanted result, permanent, retry_after_ms, error_code}');
   end if;
-  select (o.value ->> 'id')::uuid into v_id from jsonb_array_elements(p_outcomes) o
-  group by (o.value ->> 'id')::uuid having count(*) > 1 limit 1;
+  perform leasehold._check_once(array(select (o.value ->> 'id')::uuid from jsonb_array_elements(p_outcomes) o));
+end
+$$;
+
+-- The outcomes of finish_and_claim: arrays of one length, and no job twice.
+create or replace function leasehold._check_completed(
+  p_completed uuid[], p_generations int[], p_results jsonb, p_outcomes jsonb)
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_count constant int := cardinality(p_completed);
+  v_ids uuid[] := p_completed;
+begin
+  if array_position(p_completed, null) is not null then
+    perform leasehold._refuse('p_completed', p_completed::text, 'ids, none of them null');
+  elsif cardinality(p_generations) <> v_count or array_position(p_generations, null) is not null then
+    perform leasehold._refuse('p_generations', p_generations::text, format('an array of %s generations, one for each of p_completed', v_count));
+  elsif p_results is not null and (jsonb_typeof(p_results) <> 'array' or jsonb_array_length(p_results) <> v_count) then
+    perform leasehold._refuse('p_results', p_results::text, format('null, or an array of %s results, one for each of p_completed', v_count));
+  end if;
+  if p_outcomes <> '[]' then
+    perform leasehold._check_outcomes(p_outcomes);
+    v_ids := v_ids || array(select (o.value ->> 'id')::uuid from jsonb_array_elements(p_outcomes) o);
+  end if;
+  perform leasehold._check_once(v_ids);
+end
+$$;
+
+-- No job twice among those that a call ends.
+create or replace function leasehold._check_once(p_ids uuid[])
+returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_id uuid;
+begin
+  select i.id into v_id from unnest(p_ids) i (id) group by i.id having count(*) > 1 limit 1;
   if found then
     perform leasehold._refuse('id', v_id || ' twice', 'each job once');
   end if;

@@ -1,35 +1,62 @@
 -- Claiming: which jobs are next, and making them this worker's.
 
--- Ids of the next due jobs, locked, in no more than p_limit, by priority, run_after and id.
+-- Claims what is due, for every function that claims many: reaps first where p_reap, then hands out
+-- the next jobs of those kinds that are not paused. Their `finished` is null.
+create or replace function leasehold._claim_due(
+  p_kinds text[], p_limit int, p_lease_ms int, p_worker text, p_timeout_ms int, p_except uuid[], p_after jsonb,
+  p_reap boolean, p_now timestamptz)
+returns setof leasehold.finished_and_claimed language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_kinds constant text[] := leasehold._unpaused(p_kinds);
+  v_expired uuid[];
+  v_rows tid[];
+begin
+  if p_reap then
+    v_expired := leasehold._expired_ids(p_kinds, greatest(p_limit, 100), p_now);
+    if cardinality(v_expired) > 0 then
+      perform leasehold._reap(v_expired, p_now);
+    end if;
+  end if;
+  if cardinality(v_kinds) > 0 then
+    v_rows := leasehold._due(v_kinds, p_limit, array_remove(coalesce(p_except, array[]::uuid[]), null), p_after, p_now);
+    if cardinality(v_rows) > 0 then
+      return query select c.* from leasehold._claim(v_rows, v_kinds, p_lease_ms, p_worker, p_timeout_ms, p_now) c;
+    end if;
+  end if;
+end
+$$;
+
+-- The rows of the next due jobs, locked, no more than p_limit, by priority, run_after and id. A row
+-- that is locked stays where it is, so it can be told by its place (its ctid), without a second search.
 -- The kinds must be free of paused ones. Walks the priorities in use one after the other, with a
 -- bounded look at each, so that delayed jobs of a better priority cost nothing. p_after
 -- {"<priority>": {"run_after", "id"}} bounds the look in that priority from below: a caller that
 -- just claimed up to there need not walk the dead index entries before it again.
 create or replace function leasehold._due(
   p_kinds text[], p_limit int, p_except uuid[], p_after jsonb, p_now timestamptz)
-returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp as $$
+returns tid[] language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
-  v_ids uuid[] := '{}';
+  v_rows tid[] := '{}';
   v_priority int := -32769;
   v_from jsonb;
   v_from_at timestamptz;
   v_from_id uuid;
   v_need int;
 begin
-  while cardinality(v_ids) < p_limit loop
+  while cardinality(v_rows) < p_limit loop
     v_priority := leasehold._next_priority(p_kinds, v_priority, p_after);
     exit when v_priority is null;
     v_from := p_after -> v_priority::text;
     v_from_at := coalesce((v_from ->> 'run_after')::timestamptz, '-infinity');
     v_from_id := coalesce((v_from ->> 'id')::uuid, '00000000-0000-0000-0000-000000000000');
-    v_need := p_limit - cardinality(v_ids);
+    v_need := p_limit - cardinality(v_rows);
     if cardinality(p_kinds) = 1 then
-      v_ids := v_ids || leasehold._due_of_kind(p_kinds[1], v_priority, v_need, p_except, v_from_at, v_from_id, p_now);
+      v_rows := v_rows || leasehold._due_of_kind(p_kinds[1], v_priority, v_need, p_except, v_from_at, v_from_id, p_now);
     else
-      v_ids := v_ids || leasehold._due_of_kinds(p_kinds, v_priority, v_need, p_except, v_from_at, v_from_id, p_now);
+      v_rows := v_rows || leasehold._due_of_kinds(p_kinds, v_priority, v_need, p_except, v_from_at, v_from_id, p_now);
     end if;
   end loop;
-  return v_ids;
+  return v_rows;
 end
 $$;
 
@@ -53,17 +80,17 @@ begin
 end
 $$;
 
--- Due jobs of one kind and priority, each locked as the index hands it out. The picked ids are fixed
+-- Due jobs of one kind and priority, each locked as the index hands it out. The picked rows are fixed
 -- in an array: a subquery with LIMIT and SKIP LOCKED may be run again by some plans, and then takes
 -- more than its limit.
 create or replace function leasehold._due_of_kind(
   p_kind text, p_priority int, p_limit int, p_except uuid[], p_from_at timestamptz, p_from_id uuid, p_now timestamptz)
-returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
+returns tid[] language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set jit = off
 set plan_cache_mode = force_generic_plan as $$
 begin
   return array(
-    select j.id from leasehold.jobs j
+    select j.ctid from leasehold.jobs j
     where j.status = 'queued' and j.kind = p_kind and j.priority = p_priority and j.run_after <= p_now
       and (j.run_after, j.id) >= (p_from_at, p_from_id) and j.attempts < j.max_attempts
       and (j.start_by is null or j.start_by > p_now) and j.id <> all (p_except)
@@ -77,10 +104,10 @@ $$;
 -- sort would make every plan cost the same.)
 create or replace function leasehold._due_of_kinds(
   p_kinds text[], p_priority int, p_limit int, p_except uuid[], p_from_at timestamptz, p_from_id uuid, p_now timestamptz)
-returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
+returns tid[] language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
 declare
-  v_ids uuid[] := '{}';
+  v_rows tid[] := '{}';
   v_page uuid[];
   v_at timestamptz := p_from_at;
   v_id uuid := p_from_id;
@@ -101,49 +128,58 @@ begin
         order by j.run_after, j.id limit p_limit) f
       order by f.run_after, f.id limit p_limit) c;
     exit when v_page is null;
-    v_ids := v_ids || array(
-      select j.id from leasehold.jobs j
+    v_rows := v_rows || array(
+      select j.ctid from leasehold.jobs j
       where j.id = any (v_page) and j.status || '' = 'queued' and j.run_after <= p_now
-      order by j.run_after, j.id limit p_limit - cardinality(v_ids) for no key update skip locked);
-    exit when cardinality(v_ids) >= p_limit or cardinality(v_page) < p_limit;
+      order by j.run_after, j.id limit p_limit - cardinality(v_rows) for no key update skip locked);
+    exit when cardinality(v_rows) >= p_limit or cardinality(v_page) < p_limit;
     v_last := v_id;
   end loop;
-  return v_ids;
+  return v_rows;
 end
 $$;
 
--- Makes locked queued jobs running under a new generation. The lease never passes the timeout.
+-- Makes locked queued jobs of these kinds running under a new generation, told by their rows' places.
+-- The lease never passes the timeout. Both are reckoned once for each kind. The plan is fixed to the
+-- places and a hash of the kinds: nothing that the planner believes of the table leads it elsewhere.
 create or replace function leasehold._claim(
-  p_ids uuid[], p_lease_ms int, p_worker text, p_timeout_ms int, p_now timestamptz)
-returns setof leasehold.claimed_job language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set enable_hashjoin = off set enable_mergejoin = off
+  p_rows tid[], p_kinds text[], p_lease_ms int, p_worker text, p_timeout_ms int, p_now timestamptz)
+returns setof leasehold.finished_and_claimed language plpgsql set search_path = pg_catalog, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set enable_nestloop = off set enable_mergejoin = off
 set plan_cache_mode = force_generic_plan as $$
 begin
   return query
-  with claimed as (
+  with length as materialized (
+    select n.kind,
+      coalesce(p_lease_ms, k.lease_ms, case n.kind when 'leasehold.reconcile' then 60000 else 300000 end) as lease_ms,
+      coalesce(p_timeout_ms, k.timeout_ms, case n.kind when 'leasehold.reconcile' then 300000 else 3600000 end) as timeout_ms
+    from unnest(p_kinds) n (kind) left join leasehold.kinds k on k.kind = n.kind),
+  term as materialized (
+    select u.*, to_char(u.lease_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as lease_until_iso,
+      to_char(u.timeout_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as timeout_at_iso
+    from (
+      select l.kind, l.lease_ms,
+        p_now + least(l.lease_ms, l.timeout_ms) * interval '1 millisecond' as lease_until,
+        p_now + l.timeout_ms * interval '1 millisecond' as timeout_at
+      from length l) u),
+  claimed as (
     update leasehold.jobs j set
       status = 'running',
       attempts = j.attempts + 1,
       generation = j.generation + 1,
       claimed_at = p_now,
       started_at = coalesce(j.started_at, p_now),
-      lease_ms = l.lease_ms,
-      lease_until = p_now + least(l.lease_ms, l.timeout_ms) * interval '1 millisecond',
-      timeout_at = p_now + l.timeout_ms * interval '1 millisecond',
+      lease_ms = t.lease_ms,
+      lease_until = t.lease_until,
+      timeout_at = t.timeout_at,
       worker = p_worker
-    from unnest(p_ids) with ordinality p (id, nth)
-    cross join lateral (
-      select coalesce(p_lease_ms, k.lease_ms, case q.kind when 'leasehold.reconcile' then 60000 else 300000 end) as lease_ms,
-        coalesce(p_timeout_ms, k.timeout_ms, case q.kind when 'leasehold.reconcile' then 300000 else 3600000 end) as timeout_ms
-      from leasehold.jobs q left join leasehold.kinds k on k.kind = q.kind where q.id = p.id) l
-    where j.id = p.id
-    returning p.nth, j.id, j.kind, j.key, j.owner, j.payload, j.attempts, j.max_attempts, j.generation,
-      j.releases, j.budget_releases, j.run_after, j.lease_until, j.timeout_at)
-  select c.id, c.kind, c.key, c.owner, c.payload, c.attempts, c.max_attempts, c.generation, c.releases, c.budget_releases,
-    to_char(c.run_after at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-    to_char(c.lease_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
-    to_char(c.timeout_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
-  from claimed c order by c.nth;
+    from term t
+    where j.ctid = any (p_rows) and t.kind = j.kind
+    returning j.id, j.kind, j.key, j.owner, j.payload, j.attempts, j.max_attempts, j.generation, j.releases,
+      j.budget_releases, j.priority, j.run_after, t.lease_until_iso, t.timeout_at_iso)
+  select null::jsonb, c.id, c.kind, c.key, c.owner, c.payload, c.attempts, c.max_attempts, c.generation, c.releases, c.budget_releases,
+    to_char(c.run_after at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.lease_until_iso, c.timeout_at_iso, c.priority::int
+  from claimed c order by c.priority, c.run_after, c.id;
 end
 $$;
 

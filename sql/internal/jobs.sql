@@ -54,13 +54,13 @@ $$;
 -- row, and answers their ids.
 create or replace function leasehold._lock_claims(p_claims jsonb)
 returns uuid[] language plpgsql set search_path = pg_catalog, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set jit = off set enable_hashjoin = off set enable_mergejoin = off
-set plan_cache_mode = force_generic_plan as $$
+set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
 begin
   return array(
-    select j.id from jsonb_to_recordset(p_claims) c (id uuid, generation int)
-    join leasehold.jobs j on j.id = c.id and j.generation + 0 = c.generation and j.status || '' = 'running'
-    for no key update of j skip locked);
+    select l.id from jsonb_to_recordset(p_claims) c (id uuid, generation int) cross join lateral (
+      select j.id from leasehold.jobs j
+      where j.id = c.id and j.generation + 0 = c.generation and j.status || '' = 'running'
+      limit 1 for no key update skip locked) l);
 end
 $$;
 

@@ -34,6 +34,10 @@ test("what has a limit waits for no row that a transaction keeps", async () => {
     extend: [claim, { ...claim, p_generation: 7 }],
     extend_many: [{ p_claims: [{ id, generation: 1 }] }],
     finish_many: [{ p_outcomes: [{ id, generation: 1, action: "complete" }] }],
+    finish_and_claim: [
+      { p_completed: [id], p_generations: [1], p_kinds: ["k"], p_limit: 10, p_worker: "w" },
+      { p_completed: [], p_generations: [], p_kinds: ["k"], p_limit: 10, p_after: {} },
+    ],
     status: [{ p_id: id }],
     has_due_work: [{}],
     every: [{ p_name: "tick", p_interval_ms: 1 }],

@@ -110,6 +110,7 @@ describe.each(backends)("migrate on %s", (backend) => {
       `alter table leasehold.jobs drop column money cascade, drop column cost cascade,
          drop column account, drop column external, drop column settle_after`,
     );
+    await db.query("drop type leasehold.finished_and_claimed cascade");
     await db.query("delete from leasehold.ticks where name = 'leasehold.reap'");
     await db.query("delete from leasehold.migrations where version > 1");
     expect(await migrate(db.database)).toMatchObject({ changed: true, version: schemaVersion });

@@ -11,19 +11,22 @@ const complete = (id: string, result: unknown = null, generation = 1): OutcomeAr
 });
 
 /** What `finish_many` would answer: all done, or an error for outcomes with this result. */
-function database(errors: Record<string, string> = {}) {
+function database(
+  errors: Record<string, string> = {},
+  around: (go: () => Promise<void>) => Promise<void> = (go) => go(),
+) {
   const batches: OutcomeArguments[][] = [];
   const call = async (_: string, args: Arguments): Promise<unknown> => {
     const outcomes = args.p_outcomes as OutcomeArguments[];
     batches.push(outcomes);
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await around(() => new Promise((resolve) => setTimeout(resolve, 1)));
     for (const { result } of outcomes) {
       const code = errors[String(result)];
       if (code !== undefined) throw Object.assign(new Error(String(result)), { code });
     }
     return { done: outcomes.map(({ id }) => ({ id, status: "completed" })), refused: [], busy: [] };
   };
-  return { batches, finish: finishTogether(call) };
+  return { batches, call, finish: finishTogether(call) };
 }
 
 const sizes = (batches: OutcomeArguments[][]) => batches.map((batch) => batch.length);
@@ -84,4 +87,57 @@ describe("outcomes that are sent together", () => {
       expect(sizes(batches)).toEqual([2, 1]);
     },
   );
+
+  test("go by twos where many wait, and singly where few do", async () => {
+    let most = 0;
+    let underWay = 0;
+    const { batches, finish } = database({}, async (go) => {
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await go();
+      underWay -= 1;
+    });
+    await Promise.all(Array.from({ length: 199 }, (_, i) => finish(complete(String(i)))));
+    expect([most, sizes(batches)]).toEqual([1, [199]]);
+    await Promise.all(Array.from({ length: 1_700 }, (_, i) => finish(complete(String(i)))));
+    expect([most, sizes(batches)]).toEqual([2, [199, 500, 500, 500, 200]]);
+  });
+});
+
+describe("outcomes that are sent beside a claim", () => {
+  /** One that carries the first of them, and what it saw. */
+  function carried(error?: { code: string }) {
+    const seen: [freed: number, ids: string[]][] = [];
+    const rest = database();
+    const finish = finishTogether(rest.call, (freed) => {
+      if (seen.length > 0) return undefined;
+      return async (outcomes) => {
+        seen.push([freed, outcomes.map(({ id }) => id)]);
+        if (error) throw Object.assign(new Error("no"), error);
+        return ({ id }) => (id === "b" ? "busy" : "completed");
+      };
+    });
+    const ends = Promise.allSettled(["a", "b"].map((id) => finish(complete(id))));
+    return { seen, batches: rest.batches, ends };
+  }
+  const values = (ends: PromiseSettledResult<string>[]) =>
+    ends.map((end) => (end.status === "fulfilled" ? end.value : "rejected"));
+
+  test("are told what became of each, and of no other call", async () => {
+    const { seen, batches, ends } = carried();
+    expect(values(await ends)).toEqual(["completed", "busy"]);
+    expect([seen, batches]).toEqual([[[2, ["a", "b"]]], []]);
+  });
+
+  test("go again by themselves where the call is refused, as the claim may be", async () => {
+    const { seen, batches, ends } = carried({ code: "P0001" });
+    expect(values(await ends)).toEqual(["completed", "completed"]);
+    expect([seen.length, sizes(batches)]).toEqual([1, [2]]);
+  });
+
+  test("fail together where the database is away", async () => {
+    const { batches, ends } = carried({ code: "ECONNRESET" });
+    expect(values(await ends)).toEqual(["rejected", "rejected"]);
+    expect(batches).toEqual([]);
+  });
 });

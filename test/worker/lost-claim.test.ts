@@ -44,7 +44,7 @@ describe.each(backends)("a claim whose answer was lost on %s", (backend) => {
     const refused = Object.assign(new Error("a trigger of the application"), { code: "P0001" });
     const known: unknown[] = [];
     const database = interposed(db.database, async (call) => {
-      if (call.name === "finish_many") throw refused;
+      if (call.name === "finish_many" || call.name === "finish_and_claim") throw refused;
       if (call.name === "claim" && call.nth === 2) throw connectionLost();
       if (call.name === "worker_recover") known.push(call.args.p_known);
       return call.go();
@@ -60,6 +60,34 @@ describe.each(backends)("a claim whose answer was lost on %s", (backend) => {
     await worker.stop();
     expect(known[0]).toEqual([id]);
     expect(await rowOf(db, id)).toMatchObject({ status: "running", releases: 0, attempts: 1 });
+  });
+
+  test("beside outcomes costs neither these nor what it took anything", async () => {
+    const { db } = fixture;
+    const database = interposed(db.database, async (call) => {
+      const answer = await call.go();
+      if (call.name === "finish_and_claim" && call.nth === 1) throw connectionLost();
+      return answer;
+    });
+    const ran: string[] = [];
+    const leasehold = client(
+      database,
+      handle(job, ({ id }) => void ran.push(id)),
+    );
+    const ids: string[] = [];
+    for (let i = 0; i < 4; i += 1) {
+      const answer = await leasehold.enqueue(job);
+      if ("id" in answer) ids.push(String(answer.id));
+    }
+    const worker = leasehold.work({ concurrency: 2, worker: "mine" });
+    await until(async () => (await counts(db)).completed === 4, "all four completed");
+    await worker.stop();
+    expect(ran).toEqual(ids);
+    const rows = await db.query("select attempts, releases from leasehold.jobs order by id");
+    const straight = { attempts: 1, releases: 0 };
+    expect(rows).toMatchObject([straight, straight, { releases: 1 }, { releases: 1 }]);
+    expect(rows.map(({ attempts }) => attempts)).toEqual([1, 1, 1, 1]);
+    expect(leasehold.toldOf("lost")).toEqual([]);
   });
 
   /** A job in the hand of another worker of the same kind. */

@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import type { Database } from "../../src/database.ts";
 import { defineJob, handle } from "../../src/index.ts";
 import { client, counts, deferred, eventsOf, rowOf, until } from "../drain/support/client.ts";
 import { connectionLost, failing, interposed } from "../drain/support/interposed.ts";
@@ -87,8 +88,8 @@ describe.each(backends)("what becomes of a worker's jobs on %s", (backend) => {
   test("a slot is free only when the outcome was acknowledged, and then at once (S07)", async () => {
     const answer = deferred();
     const database = interposed(place.db.database, async (call) => {
-      if (call.name === "finish_many" && call.nth === 1) throw connectionLost();
-      if (call.name === "finish_many" && call.nth === 2) await answer.promise;
+      if (call.name === "finish_and_claim" && call.nth === 1) throw connectionLost();
+      if (call.name === "finish_many") await answer.promise;
       return call.go();
     });
     const ran: unknown[] = [];
@@ -98,18 +99,19 @@ describe.each(backends)("what becomes of a worker's jobs on %s", (backend) => {
     );
     await leasehold.enqueueMany(["a", "b"].map((payload) => ({ job, payload })));
     const worker = place.work(leasehold, { ...never, concurrency: 1 });
-    await until(() => database.calls.filter((name) => name === "finish_many").length === 2, "a");
+    await until(() => database.calls.includes("finish_many"), "a second try, without a claim");
     expect([ran, worker.health().running]).toEqual([["a"], 1]);
     answer.resolve();
     await place.completed(2);
     expect(ran).toEqual(["a", "b"]);
-    expect(leasehold.toldOf("error")).toEqual([]);
+    expect(leasehold.toldOf("error")).toMatchObject([{ during: "claim" }]);
   });
 
   test("an outcome that the database refuses spoils none that it was sent with", async () => {
     const database = interposed(place.db.database, async (call) => {
       const outcomes = (call.args.p_outcomes ?? []) as { result?: unknown }[];
-      for (const { result } of outcomes) {
+      const completed = (call.args.p_results ?? []) as unknown[];
+      for (const result of [...completed, ...outcomes.map((outcome) => outcome.result)]) {
         if (result === "odd") throw Object.assign(new Error("no"), { code: "22P05" });
         // As a constraint or a trigger of the user's would.
         if (result === "worse") throw Object.assign(new Error("never"), { code: "P0001" });
@@ -135,8 +137,10 @@ describe.each(backends)("what becomes of a worker's jobs on %s", (backend) => {
 
   test("one whose outcome is refused for good gives its slot back, and its lease the job (S07)", async () => {
     const database = interposed(place.db.database, async (call) => {
-      const [outcome] = (call.args.p_outcomes ?? []) as { generation?: number }[];
-      if (outcome?.generation === 1 && outcome !== undefined && call.nth < 9) {
+      const outcomes = (call.args.p_outcomes ?? []) as { generation: number }[];
+      const completed = (call.args.p_generations ?? []) as number[];
+      const first = [...completed, ...outcomes.map((outcome) => outcome.generation)].includes(1);
+      if (first && call.nth < 9) {
         throw Object.assign(new Error("a trigger says no"), { code: "P0001" });
       }
       return call.go();
@@ -244,7 +248,10 @@ describe("what becomes of a worker's jobs on a server", () => {
   });
 
   test("a claim and an outcome that fail now and then cost nothing but time", async () => {
-    const database = watched(failing(failing(place.db.database, "claim", 3), "finish_many", 3));
+    const fails = ["claim", "finish_many", "finish_and_claim"] as const;
+    const database = watched(
+      fails.reduce((inner: Database, name) => failing(inner, name, 3), place.db.database),
+    );
     const leasehold = client(
       database,
       handle(job, () => setImmediate("done")),
@@ -253,6 +260,8 @@ describe("what becomes of a worker's jobs on a server", () => {
     place.work(leasehold, { ...never, concurrency: 5 });
     await until(async () => (await counts(place.db)).completed === 20, "all");
     expect(countOf(database, "claim")).toBeLessThan(40);
-    expect(leasehold.toldOf("error")).toMatchObject([{ during: "claim" }]);
+    const told = leasehold.toldOf("error");
+    expect(told.length).toBeLessThanOrEqual(6);
+    expect(new Set(told.map(({ during }) => during))).toEqual(new Set(["claim"]));
   });
 });

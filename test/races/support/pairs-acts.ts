@@ -102,6 +102,14 @@ const jobActs: Act[] = [
     name: "finish_many, a failure",
     only: /last time|cancel requested|elsewhere|rerun/,
   }),
+  job(
+    "finish_and_claim",
+    "",
+    claiming(
+      "finish_and_claim",
+      `array['${JOB}']::uuid[], array[1], '["done"]', null, array['mail'], 5`,
+    ),
+  ),
   job("worker_recover", "'w', array['mail'], '{}'"),
   job("reap", ""),
   job("status", `'${JOB}'`, { only: /^running$|expired|past/ }),
@@ -166,6 +174,11 @@ const thingActs: Act[] = [
   thing("cache_drop", `'tile', '${TOKEN}'`, { name: "cache_drop of a fill" }),
   thing("every", `'sweep', 60000`),
   thing("claim", "", claiming("claim", "array['mail'], 5, 300000, 'w'")),
+  thing(
+    "finish_and_claim",
+    "",
+    claiming("finish_and_claim", "'{}', '{}', null, null, array['mail'], 5, 'w'"),
+  ),
   thing("claim_job", "", claiming("claim_job", `'${JOB}', 300000, 'w'`)),
   thing("claim_alerts", "10, 300000"),
   thing("finish_alerts", "array[1]"),

@@ -104,6 +104,7 @@ export const writers: Record<string, Entry> = {
   fail: { takes: outcome, at: running },
   release: { takes: outcome, at: running },
   finish_many: { takes: reaping, at: running },
+  finish_and_claim: { takes: { ...reaping, kinds: ["asks"] }, at: ["queued", ...running] },
   worker_recover: { takes: reaping, at: running },
   reap: { takes: reaping, at: ["expired"] },
   status: { takes: { ...reaping, jobs: ["asks", "skips", "follows"] }, at: ["expired"] },

@@ -90,6 +90,8 @@ const work: Tour = async ({ call, rows }) => {
   while (reaped === 0) reaped = await call("reap");
   expect(await call("status", b?.id)).toMatchObject({ error_code: "LEASE_EXPIRED" });
   expect(await rows("claim", ["k"])).toMatchObject([{ id: b?.id, generation: 4 }]);
+  const [, again] = await rows("finish_and_claim", [], [], null, null, ["k"], 1);
+  expect(again).toBeUndefined();
   const outcome = { id: b?.id, action: "fail", error: { code: "Y" }, permanent: true };
   const outcomes = json([{ ...outcome, generation: 4 }]);
   expect(await call("finish_many", outcomes)).toEqual({

@@ -117,20 +117,18 @@ const scenarios: Record<string, () => Promise<void>> = {
       }));
     let looks = 0;
     let left = 0;
+    const claimed = () => {
+      looks += 1;
+      if (left <= 0) return [];
+      left -= 10;
+      return jobs(looks, 10);
+    };
     const database = {
       schema: "leasehold",
-      async call(name: string, args: Record<string, unknown>) {
+      async call(name: string, _args: Record<string, unknown>) {
         if (name === "worker_beat") return { due: true, next_ms: null, idle_workers: 1 };
-        if (name === "claim") {
-          looks += 1;
-          if (left <= 0) return [];
-          left -= 10;
-          return jobs(looks, 10);
-        }
-        if (name !== "finish_many") return null;
-        const outcomes = args.p_outcomes as { id: string }[];
-        const done = outcomes.map(({ id }) => ({ id, status: "completed" }));
-        return { done, refused: [], busy: [] };
+        if (name === "claim") return claimed();
+        return name === "finish_and_claim" ? [{ finished: null }, ...claimed()] : null;
       },
       listen: async (hooks: { onNotification(payload: string): void }) => {
         const timer = setInterval(() => hooks.onNotification("0 mail"), 0);
