@@ -12,8 +12,14 @@ const generations = [
   {
     fault: "the claims of finish_many are valid whatever their generation",
     file: "internal/jobs.sql",
-    from: "on j.id = c.id and j.generation + 0 = c.generation and j.status || '' = 'running'",
-    to: "on j.id = c.id and j.status || '' = 'running'",
+    from: "where j.id = c.id and j.generation + 0 = c.generation and j.status || '' = 'running'",
+    to: "where j.id = c.id and j.status || '' = 'running'",
+  },
+  {
+    fault: "a straight completion is accepted from any claim",
+    file: "internal/outcomes.sql",
+    from: "where j.id = o.id and j.generation + 0 = o.generation and j.status || '' = 'running' and j.rerun is null",
+    to: "where j.id = o.id and j.status || '' = 'running' and j.rerun is null",
   },
   {
     fault: "extend keeps alive what another has claimed",
@@ -113,9 +119,9 @@ const time = [
   },
   {
     fault: "claims do not reap",
-    file: "functions/claim.sql",
-    from: "if cardinality(v_ids) > 0 then\n    perform leasehold._reap(v_ids, v_now);\n  end if;",
-    to: "",
+    file: "internal/claim.sql",
+    from: "perform leasehold._reap(v_expired, p_now);",
+    to: "null;",
   },
   {
     fault: "a lease passes its timeout",
@@ -137,9 +143,9 @@ const time = [
   },
   {
     fault: "a paused kind is claimed",
-    file: "functions/claim.sql",
-    from: "v_kinds := leasehold._unpaused(v_kinds);",
-    to: "",
+    file: "internal/claim.sql",
+    from: "v_kinds constant text[] := leasehold._unpaused(p_kinds);",
+    to: "v_kinds constant text[] := p_kinds;",
   },
   {
     fault: "jobs past start_by are never ended",

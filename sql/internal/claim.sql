@@ -65,18 +65,18 @@ create or replace function leasehold._next_priority(p_kinds text[], p_priority i
 returns int language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off set enable_sort = off set plan_cache_mode = force_generic_plan as $$
 declare
-  v_named int;
+  v_named int := 32768;
   v_found int;
 begin
   if p_after is not null then
-    select min(n::int) into v_named from jsonb_object_keys(p_after) n where n::int > p_priority;
+    select coalesce(min(n::int), v_named) into v_named from jsonb_object_keys(p_after) n where n::int > p_priority;
   end if;
   select min(f.priority) into v_found from unnest(p_kinds) k (kind) cross join lateral (
     select j.priority from leasehold.jobs j
     where j.status = 'queued' and j.kind = k.kind and j.priority > p_priority
-      and (v_named is null or j.priority < v_named)
+      and j.priority < v_named
     order by j.priority limit 1) f;
-  return least(v_found, v_named);
+  return nullif(least(v_found, v_named), 32768);
 end
 $$;
 

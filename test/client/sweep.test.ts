@@ -225,6 +225,21 @@ describe.each(backends)("housekeeping by traffic on %s", (backend) => {
     expect([countOf(database, "prune"), countOf(database, "reap")]).toEqual([1, 1]);
   });
 
+  test("deletes all that is past its time, a thousand jobs a call", async () => {
+    await db.database.call("define_kind", { p_kind: "old", p_defaults: { retain_ms: 1_000 } });
+    await db.query(
+      `insert into leasehold.jobs (id, kind, status, finished_at)
+       select gen_random_uuid(), 'old', 'completed', clock_timestamp() - interval '1 minute'
+       from generate_series(1, 2500)`,
+    );
+    const database = seen(db.database);
+    const leasehold = createLeasehold({ database });
+    await leasehold.enqueue(job);
+    await until(async () => (await count("jobs where kind = 'old'")) === 0, "all deleted");
+    await leasehold.close();
+    expect(countOf(database, "prune")).toBe(3);
+  });
+
   test("does it once an interval over all clients, reaps more often than it prunes", async () => {
     const databases = [seen(db.database), seen(db.database)];
     const both = async (name: string) => {

@@ -70,7 +70,8 @@ function about(draw: Drawn, scene: Scene): Call | null {
       ...claimAt(scene, each.claim),
     }));
     const once = new Map(outcomes.map((each) => [each.id, each]));
-    return { fn: draw.fn, outcomes: [...once.values()] as Outcome[] };
+    const { fn, byExchange } = draw;
+    return { fn, byExchange, outcomes: [...once.values()] as Outcome[] };
   }
   if ("claim" in draw) {
     const { fn, name, word } = draw;

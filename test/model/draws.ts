@@ -63,6 +63,7 @@ const drawn = fc.oneof(
     arbitrary: fc.record({
       fn: fc.constant("finish_many" as const),
       outcomes: fc.array(fc.record({ claim, outcome }), { minLength: 1, maxLength: 4 }),
+      byExchange: fc.boolean(),
     }),
   },
   {

@@ -74,7 +74,9 @@ function underClaim({ has }: Plan, claim: Claim): Call[] {
     { fn: "guard", ...claim },
   ];
   if (has.includes("bulk")) {
-    calls.push({ fn: "finish_many", outcomes: [{ action: "complete", ...claim }] });
+    const completes = [{ action: "complete" as const, ...claim }];
+    calls.push({ fn: "finish_many", outcomes: completes });
+    calls.push({ fn: "finish_many", outcomes: completes, byExchange: true });
     calls.push({ fn: "finish_many", outcomes: [{ action: "fail", code: "BROKEN", ...claim }] });
   }
   if (has.includes("releases")) {

@@ -108,7 +108,7 @@ export type Call =
   | ({ fn: "complete"; result?: string } & Claim)
   | ({ fn: "fail"; code: string; permanent?: boolean; delayed?: boolean } & Claim)
   | ({ fn: "release"; code?: string; delayed?: boolean } & Claim)
-  | { fn: "finish_many"; outcomes: Outcome[] }
+  | { fn: "finish_many"; outcomes: Outcome[]; byExchange?: boolean }
   | ({ fn: "guard" } & Claim)
   | ({ fn: "step_save"; name: string; value: string } & Claim)
   | { fn: "status" | "cancel" | "retry"; id: string; owner?: string }

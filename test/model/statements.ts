@@ -29,6 +29,14 @@ const claimedRows = (expression: string) => `
     'payload', c.payload, 'attempts', c.attempts, 'maxAttempts', c.max_attempts, 'generation', c.generation,
     'releases', c.releases, 'budgetReleases', c.budget_releases)), '[]') from leasehold.${expression} c`;
 
+/** finish_and_claim that claims nothing, with the answer of finish_many: it leaves out what simply is completed. */
+const exchanged = (ids: string, rest: string) => `
+  with f as (select coalesce(finished, '{"done": [], "refused": [], "busy": []}') as finished
+    from leasehold.finish_and_claim(${ids}, ${rest}))
+  select f.finished || jsonb_build_object('done', f.finished -> 'done' || (
+    select coalesce(jsonb_agg(jsonb_build_object('id', c, 'status', 'completed')), '[]') from unnest(${ids}) c
+    where not jsonb_path_exists(f.finished, '$.** ? (@ == $id)', jsonb_build_object('id', c)))) from f`;
+
 function optionsOf(job: Asked) {
   const { kind, payload, maxAttempts, onConflict, delayed, startWithin, ...options } = job;
   return {
@@ -86,12 +94,29 @@ const statements = {
   },
   release: (call, idOf) =>
     value(`release(${own(call, idOf)}, ${afterRelease(call.delayed)}, ${text(call.code)})`),
-  finish_many: ({ outcomes }, idOf) => {
-    const each = outcomes.map((outcome) => {
-      const { id, ...rest } = outcomeOf(outcome);
-      return `jsonb_build_object('id', ${idOf(id)}) || ${json(rest)}`;
-    });
-    return value(`finish_many(to_jsonb(${list(each, "jsonb")}))`);
+  finish_many: ({ outcomes, byExchange }, idOf) => {
+    const given = (some: Outcome[]) => {
+      const each = some.map((outcome) => {
+        const { id, ...rest } = outcomeOf(outcome);
+        return `jsonb_build_object('id', ${idOf(id)}) || ${json(rest)}`;
+      });
+      return `to_jsonb(${list(each, "jsonb")})`;
+    };
+    if (!byExchange) return value(`finish_many(${given(outcomes)})`);
+    const completed = outcomes.filter(({ action }) => action === "complete");
+    const others = outcomes.filter(({ action }) => action !== "complete");
+    const ids = list(
+      completed.map(({ id }) => idOf(id)),
+      "uuid",
+    );
+    const generations = list(
+      completed.map(({ generation }) => `${generation}`),
+      "int",
+    );
+    return exchanged(
+      ids,
+      `${generations}, jsonb_path_query_array(${given(completed)}, '$[*].result'), ${given(others)}`,
+    );
   },
   guard: (call, idOf) =>
     `with g as (select leasehold.guard(${own(call, idOf)})) select null from g`,
