@@ -27,8 +27,12 @@ export interface LookoutOptions {
  */
 const lookAgainMs = [20, 100, 500, 2_000];
 
-/** An empty look is not followed by another one sooner, however many notifications come. */
-const betweenEmptyLooksMs = 25;
+/**
+ * Looks that find nothing follow each other at once so many times, and then one every few milliseconds
+ * for all idle workers together, however many notifications come: of several that are told of a job one
+ * finds it. Most bursts of work are short, and no job should wait behind an empty look.
+ */
+const emptyLooks = { atOnce: 20, everyMs: 5 };
 
 /** With more idle workers than this, a notification wakes them one after the other. */
 const crowd = 4;
@@ -67,6 +71,8 @@ export class Lookout {
   /** When the next job was due of which it knew as the last claim began. */
   #nextDueAt = Number.POSITIVE_INFINITY;
   #notBefore = 0;
+  /** When the empty looks so far would have been due, had they come one every `everyMs`. */
+  #emptyUntil = 0;
   #shortLooks = 0;
   #failures = 0;
   #answerLost = false;
@@ -223,7 +229,7 @@ export class Lookout {
   /** When to look again, by what this claim found. */
   #plan(found: number, free: number): void {
     const now = performance.now();
-    this.#notBefore = found === 0 ? now + betweenEmptyLooksMs : 0;
+    this.#notBefore = found === 0 ? this.#afterEmptyLook(now) : 0;
     if (found > 0) {
       this.workedAt = now;
       this.#shortLooks = 0;
@@ -239,6 +245,12 @@ export class Lookout {
     this.#shortLooks += 1;
     if (againMs !== undefined) this.lookIn(againMs);
     this.#lookAt = Math.max(this.#lookAt, this.#notBefore); // told of a job during this look
+  }
+
+  #afterEmptyLook(now: number): number {
+    const everyMs = emptyLooks.everyMs * Math.max(this.idleWorkers, 1);
+    this.#emptyUntil = Math.max(this.#emptyUntil, now - emptyLooks.atOnce * everyMs) + everyMs;
+    return this.#emptyUntil;
   }
 
   /**

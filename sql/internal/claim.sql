@@ -100,39 +100,50 @@ $$;
 
 -- Due jobs of several kinds in one priority. The kinds' heads are merged first, unlocked, page by
 -- page, and only what the page decided on is locked: locking each kind's head would hide due jobs
--- from a rival for the length of this transaction. (With enable_sort off as above, the merge's own
--- sort would make every plan cost the same.)
+-- from a rival for the length of this transaction. A head is about twice a kind's share, and a page
+-- ends where the first of the full heads does: what comes next may be behind that. (With enable_sort
+-- off as above, the merge's own sort would make every plan cost the same.)
 create or replace function leasehold._due_of_kinds(
   p_kinds text[], p_priority int, p_limit int, p_except uuid[], p_from_at timestamptz, p_from_id uuid, p_now timestamptz)
 returns tid[] language plpgsql set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
 declare
+  v_head constant int := least(p_limit, greatest(2 * p_limit / cardinality(p_kinds), 10));
   v_rows tid[] := '{}';
   v_page uuid[];
+  v_more boolean;
   v_at timestamptz := p_from_at;
   v_id uuid := p_from_id;
   v_last uuid;
 begin
   loop
-    select array_agg(c.id order by c.run_after, c.id),
-      (array_agg(c.run_after order by c.run_after desc, c.id desc))[1],
-      (array_agg(c.id order by c.run_after desc, c.id desc))[1]
-    into v_page, v_at, v_id
-    from (
-      select f.id, f.run_after from unnest(p_kinds) k (kind) cross join lateral (
-        select j.id, j.run_after from leasehold.jobs j
-        where j.status = 'queued' and j.kind = k.kind and j.priority = p_priority and j.run_after <= p_now
-          and (j.run_after, j.id) >= (v_at, v_id) and (v_last is null or j.id <> v_last)
-          and j.attempts < j.max_attempts
-          and (j.start_by is null or j.start_by > p_now) and j.id <> all (p_except)
-        order by j.run_after, j.id limit p_limit) f
-      order by f.run_after, f.id limit p_limit) c;
+    with head as materialized (
+      select f.id, f.run_after, f.nth from unnest(p_kinds) k (kind) cross join lateral (
+        select i.id, i.run_after, row_number() over () as nth from (
+          select j.id, j.run_after from leasehold.jobs j
+          where j.status = 'queued' and j.kind = k.kind and j.priority = p_priority and j.run_after <= p_now
+            and (j.run_after, j.id) >= (v_at, v_id) and (v_last is null or j.id <> v_last)
+            and j.attempts < j.max_attempts
+            and (j.start_by is null or j.start_by > p_now) and j.id <> all (p_except)
+          order by j.run_after, j.id limit v_head) i) f),
+    full_head as materialized (
+      select h.run_after, h.id from head h where h.nth = v_head order by h.run_after, h.id limit 1),
+    page as (
+      select h.id, h.run_after from head h
+      where not exists (select from full_head f where (h.run_after, h.id) > (f.run_after, f.id))
+      order by h.run_after, h.id limit p_limit)
+    select array_agg(p.id order by p.run_after, p.id),
+      (array_agg(p.run_after order by p.run_after desc, p.id desc))[1],
+      (array_agg(p.id order by p.run_after desc, p.id desc))[1],
+      exists (select from full_head)
+    into v_page, v_at, v_id, v_more
+    from page p;
     exit when v_page is null;
     v_rows := v_rows || array(
       select j.ctid from leasehold.jobs j
       where j.id = any (v_page) and j.status || '' = 'queued' and j.run_after <= p_now
       order by j.run_after, j.id limit p_limit - cardinality(v_rows) for no key update skip locked);
-    exit when cardinality(v_rows) >= p_limit or cardinality(v_page) < p_limit;
+    exit when cardinality(v_rows) >= p_limit or not (v_more or cardinality(v_page) = p_limit);
     v_last := v_id;
   end loop;
   return v_rows;
