@@ -70,21 +70,33 @@ async function consume(
 ): Promise<void> {
   let ids: string[] = [];
   while (!state.stopped || ids.length > 0) {
-    const { rows } = await client.query({
-      name: "next",
-      text: `
-        with finished as (
-          update jobs set status = 2 where id = any ($1::bigint[]) and status + 0 = 1
-        )
-        update jobs set status = 1
-        where id = any (array(
-          select id from jobs where status = 0 order by id limit $2 for update skip locked))
-        returning id, payload`,
-      values: [ids, state.stopped ? 0 : batch],
-    });
+    const rows = await finishAndClaim(client, ids, state.stopped ? 0 : batch);
     await Promise.all(rows.map(({ payload }) => run(payload.n)));
     ids = rows.map(({ id }) => id);
     if (ids.length === 0) await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+const nextText = `
+  with finished as (
+    update jobs set status = 2 where id = any ($1::bigint[]) and status + 0 = 1
+  )
+  update jobs set status = 1
+  where id = any (array(
+    select id from jobs where status = 0 order by id limit $2 for update skip locked))
+  returning id, payload`;
+
+/**
+ * Of two that claim at the head of the queue at once, PostgreSQL may take one for waiting in a circle:
+ * SKIP LOCKED does wait where a row is updated again just as its lock is taken. That one tries again.
+ */
+async function finishAndClaim(client: Client, ids: readonly string[], limit: number) {
+  for (;;) {
+    try {
+      return (await client.query({ name: "next", text: nextText, values: [ids, limit] })).rows;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "40P01") throw error;
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import type { Contender } from "../contenders/contender.ts";
 import type { Bench } from "./bench.ts";
 import type { Benchmark, Case } from "./benchmark.ts";
@@ -6,6 +7,9 @@ import type { Measured } from "./figures.ts";
 import { Place, TooSlow } from "./place.ts";
 import type { CaseResults, Results } from "./results.ts";
 import { median } from "./statistics.ts";
+
+/** Where the project lies is nobody's concern who reads the results. */
+const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface RunOptions {
   readonly rounds: number;
@@ -76,7 +80,10 @@ async function runCase(
       } catch (error) {
         left.delete(contender);
         into.measured.splice(0, Number.POSITIVE_INFINITY, ...without(into, contender));
-        const reason = error instanceof Error ? error.message : String(error);
+        const reason = (error instanceof Error ? error.message : String(error)).replaceAll(
+          root,
+          "",
+        );
         const omission = { benchmark, case: name, contender, reason };
         (error instanceof TooSlow ? results.omitted : results.failed).push(omission);
         options.tell(`${what}: ${error instanceof TooSlow ? "left out" : "FAILED"}, ${reason}`);

@@ -4,12 +4,12 @@
  */
 import { createLeasehold, silentLogger } from "leasehold";
 import { pg } from "leasehold/pg";
+import { Client } from "pg";
 import { nowMs } from "../child/clock.ts";
 
 export interface Polls {
   readonly url: string;
-  readonly ids: readonly string[];
-  /** How many in all, the ids in turn. */
+  /** How many in all, of as many jobs. */
   readonly polls: number;
   /** How many ask at a time; as many connections. */
   readonly clients: number;
@@ -21,9 +21,15 @@ export interface Polled {
   readonly perSecond: number;
 }
 
-const { url, ids, polls, clients, status } = JSON.parse(process.argv[2] ?? "{}") as Polls;
+const { url, polls, clients, status } = JSON.parse(process.argv[2] ?? "{}") as Polls;
 const database = pg({ connectionString: url, max: clients });
 const leasehold = createLeasehold({ database, logger: silentLogger, housekeeping: false });
+
+const client = new Client({ connectionString: url });
+await client.connect();
+const { rows } = await client.query("select id from leasehold.jobs limit $1", [polls]);
+const ids = rows.map(({ id }) => id as string);
+await client.end();
 
 let next = 0;
 async function ask(): Promise<void> {
