@@ -3,8 +3,10 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { backends } from "../support/databases.ts";
 import { type Calls, type Row, useDatabase } from "./support/calls.ts";
 
-/** One of these JSON texts; mostly one that is good. */
-const mostly = (good: string[], odd: string[]) =>
+/** JSON texts of a member, those that are good and those that are odd. */
+const texts = (good: string[], odd: string[]) => ({ good, odd });
+/** One of them; mostly one that is good. */
+const mostly = ({ good, odd }: ReturnType<typeof texts>) =>
   fc.oneof(
     { weight: 12, arbitrary: fc.constantFrom(...good) },
     { weight: 1, arbitrary: fc.constantFrom(...odd) },
@@ -22,17 +24,17 @@ const badNames = [
 const badNumbers = ["null", '"1"', "0.5", "-1", "1e30", "true", "[1]", "{}", "1.0", "1e2"];
 
 /** The members of one job, as JSON text: what is good, odd but good, and bad. */
-const members = {
-  kind: mostly(
+const values = {
+  kind: texts(
     ['"k"', '"b"'],
     ['"leasehold.x"', '"leasehold"', '"k\\n"', '"é k"', `"${"k".repeat(101)}"`],
   ),
-  payload: fc.constantFrom("null", "0", '{"a": [1, "b"]}', "[]"),
-  key: mostly(['"a"', '"c"', "null"], badNames),
-  busy: mostly(['"held"', '"foreign"', '"running"', '"expired"'], ['"a"']),
-  owner: mostly(['"ann"', '"bob"', "null"], badNames),
-  priority: mostly(["0", "-32768", "32767"], [...badNumbers, "32768", "-32769"]),
-  run_after: mostly(
+  payload: texts(["null", "0", '{"a": [1, "b"]}'], ["[]"]),
+  key: texts(['"a"', '"c"', "null"], badNames),
+  busy: texts(['"held"', '"foreign"', '"running"', '"expired"'], ['"a"']),
+  owner: texts(['"ann"', '"bob"', "null"], badNames),
+  priority: texts(["0", "-32768", "32767"], [...badNumbers, "32768", "-32769"]),
+  run_after: texts(
     ['"2030-01-31T12:00:00Z"', '"2030-02-28 01:02:03.456789+05:45"'],
     [
       "null",
@@ -43,20 +45,74 @@ const members = {
       '"now"',
     ],
   ),
-  delay_ms: mostly(["0", "5000", "315360000000"], [...badNumbers, "315360000001"]),
-  start_within_ms: mostly(["1", "60000"], [...badNumbers, "0"]),
-  max_attempts: mostly(["1", "7", "32767"], [...badNumbers, "0", "32768"]),
-  on_conflict: mostly(['"conflict"', '"replace"', '"rerun"'], ["null", '"skip"', "1"]),
-  once: mostly(['"n1"', '"n2"', '"n3"', '"known"', '"over"', "null"], badNames),
-  once_for_ms: mostly(["1", "60000"], [...badNumbers, "0"]),
-  cost: mostly(["0", "1", "3"], [...badNumbers, "9007199254740992"]),
-  account: mostly(['"rich"', '"poor"', '"nobody"'], [...badNames, "null"]),
-  external: mostly(["true", "false"], ["null", "0", '"true"']),
-  unknown: fc.constant("1"),
+  delay_ms: texts(["0", "5000", "315360000000"], [...badNumbers, "315360000001"]),
+  start_within_ms: texts(["1", "60000"], [...badNumbers, "0"]),
+  max_attempts: texts(["1", "7", "32767"], [...badNumbers, "0", "32768"]),
+  on_conflict: texts(['"conflict"', '"replace"', '"rerun"'], ["null", '"skip"', "1"]),
+  once: texts(['"n1"', '"n2"', '"n3"', '"known"', '"over"', "null"], badNames),
+  once_for_ms: texts(["1", "60000"], [...badNumbers, "0"]),
+  cost: texts(["0", "1", "3"], [...badNumbers, "9007199254740992"]),
+  account: texts(['"rich"', '"poor"', '"nobody"'], [...badNames, "null"]),
+  external: texts(["true", "false"], ["null", "0", '"true"']),
+  unknown: texts(["1"], ["null"]),
 };
 
+type Member = keyof typeof values;
+const members = Object.fromEntries(
+  Object.entries(values).map(([name, each]) => [name, mostly(each)]),
+) as Record<Member, fc.Arbitrary<string>>;
+
+/** A job of these members. `busy` is a key that somebody holds. */
+const jobOf = (given: Partial<Record<Member, string>>) =>
+  `{${Object.entries({ kind: '"k"', ...given })
+    .map(([name, value]) => `"${name === "busy" ? "key" : name}": ${value}`)
+    .join(", ")}}`;
+
+/** What a member needs beside it, to mean anything. */
+const beside: Partial<Record<Member, Partial<Record<Member, string>>>> = {
+  on_conflict: { key: '"a"' },
+  once_for_ms: { once: '"n1"' },
+  cost: { account: '"rich"' },
+  account: { cost: "1" },
+};
+
+/** A call for each value of each member, for each holder, and for what does not go together. */
+const calls: string[] = [
+  ...Object.entries(values).flatMap(([name, { good, odd }]) =>
+    [...good, ...odd].map((value) => jobOf({ ...beside[name as Member], [name]: value })),
+  ),
+  ...values.busy.good.flatMap((busy) =>
+    [undefined, ...values.on_conflict.good].flatMap((on_conflict) =>
+      [{}, { owner: '"eve"' }, { cost: "1", account: '"rich"' }, { once: '"n1"' }].map((more) =>
+        jobOf({ busy, ...(on_conflict && { on_conflict }), ...more }),
+      ),
+    ),
+  ),
+  ...values.once.good.flatMap((once) =>
+    [
+      {},
+      { owner: '"ann"' },
+      { key: '"a"' },
+      { busy: '"held"' },
+      { cost: "3", account: '"poor"' },
+    ].map((more) => jobOf({ once, ...more })),
+  ),
+  jobOf({ run_after: '"2030-01-31T12:00:00Z"', delay_ms: "5000" }),
+  jobOf({ once_for_ms: "60000" }),
+  jobOf({ cost: "1" }),
+  jobOf({ cost: "1", account: '"rich"', external: "true" }),
+  jobOf({ cost: "1", account: '"rich"', key: '"a"', on_conflict: '"rerun"' }),
+  jobOf({ external: "true", key: '"a"', on_conflict: '"replace"' }),
+  jobOf({ on_conflict: '"replace"' }),
+  ...[1, 2].map((cost) =>
+    [1, 2, 3].map(() => jobOf({ cost: `${cost}`, account: '"poor"' })).join(", "),
+  ),
+  [jobOf({ key: '"a"' }), jobOf({ key: '"a"', on_conflict: '"replace"' })].join(", "),
+  [jobOf({ once: '"n1"', key: '"c"' }), jobOf({ once: '"n1"', key: '"a"' })].join(", "),
+];
+
 /** The names of the members that a job has: one shape, so that a good share of the calls is sound. */
-const shapes: (keyof typeof members)[][] = [
+const shapes: Member[][] = [
   [],
   ["payload"],
   ["payload", "priority", "max_attempts", "start_within_ms"],
@@ -73,7 +129,7 @@ const shapes: (keyof typeof members)[][] = [
   ["cost", "account", "key", "once"],
   ["external", "key"],
 ];
-const rare: (keyof typeof members)[][] = [
+const rare: Member[][] = [
   ["unknown"],
   ["run_after", "delay_ms"],
   ["once_for_ms"],
@@ -88,10 +144,11 @@ const shape = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...rare) },
 );
 const job = shape.chain((names) =>
-  fc.tuple(members.kind, ...names.map((name) => members[name])).map(([kind, ...values]) => {
-    const own = names.map((name, i) => `"${name === "busy" ? "key" : name}": ${values[i]}`);
-    return `{${[`"kind": ${kind}`, ...own].join(", ")}}`;
-  }),
+  fc
+    .tuple(members.kind, ...names.map((name) => members[name]))
+    .map(([kind, ...own]) =>
+      jobOf({ kind, ...Object.fromEntries(names.map((name, i) => [name, own[i]])) }),
+    ),
 );
 const jobs = fc.array(job, { maxLength: 6 }).map((list) => `[${list.join(", ")}]`);
 
@@ -138,6 +195,16 @@ describe.each(backends)("jobs together on %s", (backend) => {
   }
   const withoutRandom = (text: string) =>
     text.replace(/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3})-[0-9a-f]{4}-[0-9a-f]{12}/g, "$1");
+
+  test("come to what they come to one by one, for each value of each member", async () => {
+    await session(async (own) => {
+      for (const list of calls.flatMap((each) => [`[${each}]`, `[${jobOf({})}, ${each}]`])) {
+        const now = await own.value("select clock_timestamp()::text");
+        const apart = await outcome(own, list, false, now);
+        expect(await outcome(own, list, true, now), list).toEqual(apart);
+      }
+    });
+  });
 
   test("come to what they come to one by one, whether good or bad", async () => {
     const seen = { sound: 0, unsound: 0, refused: 0 };
