@@ -19,7 +19,7 @@ export interface ClaimOptions {
 /** Up to `limit` due jobs, claimed, the first first. The lease and the timeout are the kind's own. */
 export async function claimMany(
   database: Database,
-  { kinds, worker, limit }: Pick<ClaimOptions, "kinds" | "worker"> & { readonly limit: number },
+  { kinds, worker, limit }: Omit<ClaimManyOptions, "after">,
 ): Promise<ClaimedJob[]> {
   return (await database.call("claim", {
     p_kinds: kinds,

@@ -1,5 +1,6 @@
 import { Client, Pool } from "pg";
 import type { ConsumerOptions, Contender, NewJob } from "./contender.ts";
+import { withClient } from "./with-client.ts";
 
 /** Jobs a claim. */
 const batch = 500;
@@ -97,15 +98,5 @@ async function finishAndClaim(client: Client, ids: readonly string[], limit: num
     } catch (error) {
       if ((error as { code?: unknown }).code !== "40P01") throw error;
     }
-  }
-}
-
-async function withClient<T>(url: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
   }
 }

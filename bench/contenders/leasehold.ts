@@ -10,8 +10,9 @@ import {
 } from "leasehold";
 import { pg } from "leasehold/pg";
 import { migrate } from "leasehold/schema";
-import { Client, type ClientBase } from "pg";
+import type { ClientBase } from "pg";
 import type { ConsumerOptions, Contender, NewJob } from "./contender.ts";
+import { withClient } from "./with-client.ts";
 
 /** Which accounts pay for the jobs, where they cost anything. */
 type Holds = "none" | "one account" | "many accounts";
@@ -116,14 +117,4 @@ async function grant(client: ClientBase): Promise<void> {
 /** The client closes its database only where it opened it itself; here the pool is made from a URL. */
 async function close(client: Leasehold): Promise<void> {
   await client.close();
-}
-
-async function withClient<T>(url: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await use(client);
-  } finally {
-    await client.end();
-  }
 }

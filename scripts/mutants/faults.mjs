@@ -17,7 +17,7 @@ const generations = [
   },
   {
     fault: "a straight completion is accepted from any claim",
-    file: "internal/outcomes.sql",
+    file: "internal/outcomes-many.sql",
     from: "where j.id = o.id and j.generation + 0 = o.generation and j.status || '' = 'running' and j.rerun is null",
     to: "where j.id = o.id and j.status || '' = 'running' and j.rerun is null",
   },
