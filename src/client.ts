@@ -192,7 +192,8 @@ export interface Leasehold {
 
   /**
    * Stops the workers of this client, then closes what it opened itself: the default database, or a
-   * pool made from a URL.
+   * pool made from a URL, whose connections are cut where a statement or a transaction is still under
+   * way after 5 s.
    */
   close(): Promise<void>;
 }

@@ -1,6 +1,7 @@
+import { settledWithin } from "../in-time.ts";
 import { installed, optionalPackageError } from "../optional-package.ts";
 import { type Share, share } from "../shared.ts";
-import type { PgPoolLike } from "./like.ts";
+import type { PgClientLike, PgPoolLike } from "./like.ts";
 
 /**
  * What `pg()` takes in place of a pool: node-postgres' own options. Those that leasehold sets
@@ -22,9 +23,14 @@ export interface PgOptions {
   [option: string]: unknown;
 }
 
-interface OwnPool extends PgPoolLike {
-  end(): Promise<void>;
+interface OwnPool {
+  readonly pool: PgPoolLike & { end(): Promise<void> };
+  /** Those that are connected. */
+  readonly clients: ReadonlySet<PgClientLike>;
 }
+
+/** What is under way when the pool is closed may go on for so long. */
+const closeWithinMs = 5_000;
 
 const defaults: PgOptions = {
   max: 4,
@@ -41,11 +47,24 @@ const defaults: PgOptions = {
 export async function openPool(options: PgOptions): Promise<Share<PgPoolLike>> {
   const { Pool } = await loadDriver();
   const all = { ...defaults, ...options };
-  return share<OwnPool>(
-    poolKey(all),
-    async () => new Pool(all),
-    (pool) => pool.end(),
-  );
+  const { value, release } = await share(poolKey(all), async () => open(new Pool(all)), close);
+  return { value: value.pool, release };
+}
+
+function open(pool: import("pg").Pool): OwnPool {
+  const clients = new Set<PgClientLike>();
+  pool.on("connect", (client) => clients.add(client));
+  pool.on("remove", (client) => clients.delete(client));
+  return { pool, clients };
+}
+
+/**
+ * node-postgres waits for every client that is checked out, for ever: one on a connection that fell
+ * silent, or in the hands of a function that never returns, would keep its caller from ending.
+ */
+async function close({ pool, clients }: OwnPool): Promise<void> {
+  await settledWithin(pool.end(), closeWithinMs);
+  for (const { connection } of clients) connection?.stream?.destroy?.();
 }
 
 async function loadDriver(): Promise<Pick<typeof import("pg"), "Pool">> {

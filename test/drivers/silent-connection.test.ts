@@ -145,6 +145,39 @@ describe("a transaction whose connection fell silent", () => {
     expect(await pid()).toBe(before);
   });
 
+  it.each(Object.entries(own))("keeps no one who closes: %s", async (_, open) => {
+    const database = open();
+    let statement: Promise<unknown> | undefined;
+    const given = database.transaction(async (tx) => {
+      await enqueue(tx);
+      proxy.fallSilent();
+      statement = pending(tx);
+      await statement;
+    });
+    const outcome = given.catch((error: unknown) => error);
+    await vi.waitUntil(() => statement !== undefined);
+    expect(await jumpUntil(database.close())).toBeUndefined();
+    expect(await outcome).toBeInstanceOf(Error);
+    await vi.waitUntil(() => proxy.connections() === 0, { timeout: 10_000 });
+    expect(await jobs()).toBe(0);
+  });
+
+  it.each(Object.entries(own))(
+    "and whose function never returns keeps no one who closes: %s",
+    async (_, open) => {
+      const database = open();
+      let begun = false;
+      const work = () => {
+        begun = true;
+        return new Promise<never>(() => undefined);
+      };
+      database.transaction(work).catch(() => undefined);
+      await vi.waitUntil(() => begun, { timeout: 10_000 });
+      expect(await jumpUntil(database.close())).toBeUndefined();
+      await vi.waitUntil(() => proxy.connections() === 0, { timeout: 10_000 });
+    },
+  );
+
   it("as it was to begin rejects, with node-postgres", async () => {
     const database = own["node-postgres"]();
     await ask(database);
