@@ -1,11 +1,11 @@
 import { defineConfig } from "vitest/config";
 
-/** One file after the other: each builds or serves a Next application, which takes all cores. */
+/** Two files at a time: a build takes all cores, but a test that follows a page mostly waits. */
 export default defineConfig({
   test: {
     root: import.meta.dirname,
     include: ["**/*.e2e.ts"],
-    fileParallelism: false,
+    maxWorkers: 2,
     // For machines that are busy: a build takes half a minute of two cores.
     testTimeout: 400_000,
     hookTimeout: 500_000,

@@ -1,10 +1,9 @@
 import { createHmac } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { type AppDatabase, startDatabase } from "./database.ts";
 import { installApp } from "./next-app.ts";
 import { type NextServer, serve } from "./next-server.ts";
+import { onceInRun } from "./once.ts";
 import { type Outside, startOutside } from "./outside.ts";
 import { until } from "./until.ts";
 
@@ -46,14 +45,12 @@ function envOf(databaseUrl: string, outsideUrl: string): Record<string, string> 
 }
 
 /** Installed and built once in a run of the tests, for all files; the run removes it. */
-async function builtFolder(): Promise<string> {
-  const marker = join(process.env.RIG_FOLDER ?? "", "built-assessment");
-  if (!existsSync(marker)) {
+function builtFolder(): Promise<string> {
+  return onceInRun("built-assessment", async () => {
     const app = await installApp("examples/assessment");
     await app.build();
-    writeFileSync(marker, app.folder);
-  }
-  return readFileSync(marker, "utf8");
+    return app.folder;
+  });
 }
 
 export function cookieOf(user: string): string {

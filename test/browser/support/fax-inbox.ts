@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import type { Fault } from "../../../examples/fax-inbox/outside/faults.ts";
@@ -6,6 +6,7 @@ import { type Outside, startOutside } from "../../../examples/fax-inbox/outside/
 import { type AppDatabase, startDatabase } from "./database.ts";
 import { installApp } from "./next-app.ts";
 import { type NextServer, serve } from "./next-server.ts";
+import { onceInRun } from "./once.ts";
 import { until } from "./until.ts";
 
 const cronSecret = "the secret of the cron";
@@ -50,14 +51,12 @@ export async function openFaxInbox(): Promise<FaxInbox> {
 }
 
 /** Installed and built once in a run of the tests, for all files; the run removes it. */
-async function builtFolder(): Promise<string> {
-  const marker = join(process.env.RIG_FOLDER ?? "", "built-fax-inbox");
-  if (!existsSync(marker)) {
+function builtFolder(): Promise<string> {
+  return onceInRun("built-fax-inbox", async () => {
     const app = await installApp("examples/fax-inbox");
     await app.build();
-    writeFileSync(marker, app.folder);
-  }
-  return readFileSync(marker, "utf8");
+    return app.folder;
+  });
 }
 
 /** Has the provider announce the mail; answers what the webhook answered. */

@@ -1,15 +1,8 @@
 import { execFile } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { onceInRun } from "./once.ts";
 
 /** A Next application in a folder of its own, with the packed leasehold in its node_modules. */
 export interface NextApp {
@@ -47,8 +40,11 @@ export async function installApp(
   const { RIG_FOLDER = "", LEASEHOLD_TARBALL = "" } = process.env;
   if (!LEASEHOLD_TARBALL) throw new Error("Run this with npm run test:next");
   const from = join(root, source);
-  const installed = join(RIG_FOLDER, `installed-${basename(source)}`);
-  if (!existsSync(installed)) await install(from, installed, LEASEHOLD_TARBALL);
+  const installed = await onceInRun(`installed-${basename(source)}`, async () => {
+    const target = join(RIG_FOLDER, `installed-${basename(source)}`);
+    await install(from, target, LEASEHOLD_TARBALL);
+    return target;
+  });
   const folder = mkdtempSync(join(RIG_FOLDER, "app-"));
   cpSync(installed, folder, { recursive: true, verbatimSymlinks: true });
   for (const name of without) rmSync(join(folder, "node_modules", name), { recursive: true });
@@ -59,9 +55,8 @@ export async function installApp(
   };
 }
 
-/** Takes its name only when complete: an installation that failed must not pass for one. */
-async function install(source: string, target: string, tarball: string): Promise<void> {
-  const folder = `${target}.part`;
+async function install(source: string, folder: string, tarball: string): Promise<void> {
+  rmSync(folder, { recursive: true, force: true }); // of one that failed
   const filter = (path: string): boolean => !/[/\\](node_modules|\.next|\.leasehold)$/.test(path);
   cpSync(source, folder, { recursive: true, filter });
   const description = join(folder, "package.json");
@@ -69,7 +64,6 @@ async function install(source: string, target: string, tarball: string): Promise
   const own = { ...others, dependencies: { ...dependencies, leasehold: `file:${tarball}` } };
   writeFileSync(description, JSON.stringify(own, null, 2));
   await run("npm", ["install", "--no-audit", "--no-fund", "--silent"], { cwd: folder });
-  renameSync(folder, target);
 }
 
 async function build(folder: string, { bundler, env }: BuildOptions = {}): Promise<string> {
