@@ -92,17 +92,30 @@ export function sqlCaller(
   { rowsAsJson = false }: CallerOptions = {},
 ): Database["call"] {
   const prefix = quoteIdentifier(schema);
+  // Made once: there are as many as there are functions and ways to leave arguments out.
+  const statements = new Map<string, string>();
+  const statement = (name: FunctionName, names: readonly string[], asJson: boolean): string => {
+    const key = `${name} ${names}`;
+    let text = statements.get(key);
+    if (text === undefined) {
+      const types = argumentTypes[name] as Record<string, string>;
+      const list = names.map((argument, i) => `${argument} => $${i + 1}::text::${types[argument]}`);
+      const call = `${prefix}.${name}(${list.join(", ")})`;
+      text = asJson ? `select to_jsonb(r) from ${call} r` : `select * from ${call}`;
+      statements.set(key, text);
+    }
+    return text;
+  };
   return async (name, args) => {
     const types = argumentTypes[name] as Record<string, string>;
     const names = Object.keys(args).filter((argument) => args[argument] !== undefined);
-    const list = names.map((argument, i) => `${argument} => $${i + 1}::text::${types[argument]}`);
     const values = names.map((argument) => encode(types[argument], args[argument]));
-    const call = `${prefix}.${name}(${list.join(", ")})`;
     const asJson = rowsAsJson && isRowFunction(name);
-    const text = asJson ? `select to_jsonb(r) from ${call} r` : `select * from ${call}`;
-    const rows = await query(text, values, name).catch((error: unknown) => {
-      throw translate(error, schema);
-    });
+    const rows = await query(statement(name, names, asJson), values, name).catch(
+      (error: unknown) => {
+        throw translate(error, schema);
+      },
+    );
     if (asJson) return rows.map(firstColumn);
     return isRowFunction(name) ? rows : firstColumn(rows[0] ?? {});
   };

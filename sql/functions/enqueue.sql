@@ -20,10 +20,15 @@ create or replace function leasehold.enqueue(p_kind text, p_payload jsonb = '{}'
 returns jsonb language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
 declare
   v_now constant timestamptz := clock_timestamp();
+  v_straight jsonb;
   v_defaults leasehold.kinds;
 begin
   if jsonb_typeof(p_options) is distinct from 'object' then
     perform leasehold._refuse('p_options', p_options::text, 'a JSON object');
+  end if;
+  v_straight := leasehold._enqueue_straight(p_kind, p_payload, p_options, v_now);
+  if v_straight is not null then
+    return v_straight;
   end if;
   select k.* into v_defaults from leasehold.kinds k where k.kind = p_kind;
   return leasehold._enqueue(leasehold._new_job(p_kind, p_payload, p_options, v_defaults, 0, v_now),

@@ -1,5 +1,46 @@
 -- Enqueueing a row, and what to do when its key or its name under `once` is taken.
 
+-- The straight way of most jobs: names of printable ASCII, few options, a key that is free. In one
+-- statement, since each one more costs as much as its work (453 us of CPU to 286 at 16 clients). Null
+-- where the job has to go the long way, which refuses what is bad; nothing is written then.
+create or replace function leasehold._enqueue_straight(
+  p_kind text, p_payload jsonb, p_options jsonb, p_now timestamptz)
+returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+  v_ordinary constant text := '^[!-~]+$';
+  v_id uuid;
+  v_run_after timestamptz;
+  v_tell boolean;
+begin
+  if p_kind ~ v_ordinary and octet_length(p_kind) <= 100 and not starts_with(p_kind, 'leasehold.')
+    and octet_length(p_payload::text) <= 1048576
+    and (p_options = '{}' or p_options - array['key', 'owner', 'priority', 'max_attempts', 'delay_ms'] = '{}'
+      and coalesce(jsonb_typeof(p_options -> 'key') = 'string' and p_options ->> 'key' ~ v_ordinary and octet_length(p_options ->> 'key') <= 500, true)
+      and coalesce(jsonb_typeof(p_options -> 'owner') = 'string' and p_options ->> 'owner' ~ v_ordinary and octet_length(p_options ->> 'owner') <= 500, true)
+      and coalesce(p_options -> 'priority' between '-32768' and '32767' and strpos(p_options ->> 'priority', '.') = 0, true)
+      and coalesce(p_options -> 'max_attempts' between '1' and '32767' and strpos(p_options ->> 'max_attempts', '.') = 0, true)
+      and coalesce(p_options -> 'delay_ms' between '0' and '315360000000' and strpos(p_options ->> 'delay_ms', '.') = 0, true))
+  then
+    insert into leasehold.jobs as j
+      (id, kind, key, owner, payload, priority, max_attempts, run_after, start_within_ms, start_by, created_at)
+    select leasehold._uuid7(p_now), p_kind, p_options ->> 'key', p_options ->> 'owner', p_payload,
+      coalesce((p_options ->> 'priority')::smallint, 0::smallint), coalesce((p_options ->> 'max_attempts')::int, k.max_attempts, 5),
+      d.run_after, k.start_within_ms, d.run_after + k.start_within_ms * interval '1 millisecond', p_now
+    from (select p_now + coalesce((p_options ->> 'delay_ms')::bigint, 0) * interval '1 millisecond' as run_after) d
+    left join leasehold.kinds k on k.kind = p_kind
+    on conflict (kind, key) where key is not null and status in ('queued', 'running') do nothing
+    returning j.id, j.run_after,
+      -- Who became idle while we waited for a rival of the key is told too.
+      j.key is not null or exists (select from leasehold.workers w where w.idle and w.expires_at > p_now and p_kind = any (w.kinds))
+    into v_id, v_run_after, v_tell;
+    if v_tell then
+      perform leasehold._wake(p_kind, v_run_after, p_now);
+    end if;
+  end if;
+  return case when v_id is not null then jsonb_build_object('outcome', 'created', 'id', v_id, 'status', 'queued') end;
+end
+$$;
+
 -- Puts one job into the queue, or says who is in its way. Locks once, then jobs, then accounts. p_owes,
 -- for one of many: takes no hold yet, and answers what an orphan is owed as `owed`.
 create or replace function leasehold._enqueue(

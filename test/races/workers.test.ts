@@ -87,3 +87,22 @@ test("beats of many workers at once, each sweeping the others that are gone, end
   }
   expect(await written()).toHaveLength(8);
 });
+
+test("an enqueue that waited for a rival of its key tells who became idle meanwhile", async () => {
+  const heard: string[] = [];
+  const hooks = { onNotification: (one: string) => heard.push(one), onLost: () => undefined };
+  const listening = await race.db.database.listen(hooks);
+  const [rival, enqueuer] = await race.pair();
+  const enqueue = (on: Queryable) => call(on, "enqueue", "k", "{}", { key: "a" });
+  await rival.begin();
+  await enqueue(rival);
+  const waiting = await race.blocked(enqueuer, enqueue);
+  const idle = { name: "w", kinds: ["k"], concurrency: 5, idle: true };
+  await call(race, "worker_beat", late, idle);
+  await rival.rollback();
+  expect(await waiting.answer).toMatchObject({ outcome: "created" });
+  await call(race, "worker_echo", "end");
+  while (!heard.includes("echo end")) await new Promise((next) => setImmediate(next));
+  await listening?.close();
+  expect(heard).toEqual(["0 k", "echo end"]);
+});

@@ -171,14 +171,23 @@ describe.each(backends)("jobs together on %s", (backend) => {
     );
   });
 
+  const outcome = (own: Calls, list: string, together: boolean, now: string) =>
+    outcomeOf(
+      own,
+      "select leasehold._enqueue_many($1::text::jsonb, $2, $3::text::timestamptz)::text as answers",
+      [list, together, now],
+    );
+  const short =
+    "select leasehold._enqueue_straight(j ->> 'kind', j -> 'payload', j - array['kind', 'payload'], $2::text::timestamptz)::text as answers from (select $1::text::jsonb) t (j)";
+  const long = `select leasehold._enqueue(leasehold._new_job(j ->> 'kind', j -> 'payload', j - array['kind', 'payload'], k, 0, $2::text::timestamptz),
+      j ->> 'on_conflict', j ->> 'once', (j ->> 'once_for_ms')::numeric::bigint, $2::text::timestamptz)::text as answers
+    from (select $1::text::jsonb) t (j) left join leasehold.kinds k on k.kind = j ->> 'kind'`;
+
   /** What a call answers, or refuses, and leaves behind; ids without their random part. */
-  async function outcome({ query }: Calls, list: string, together: boolean, now: string) {
+  async function outcomeOf({ query }: Calls, sql: string, values: unknown[]) {
     await query("begin");
     try {
-      const [answered] = await query(
-        "select leasehold._enqueue_many($1::text::jsonb, $2, $3::text::timestamptz)::text as answers",
-        [list, together, now],
-      );
+      const [answered] = await query(sql, values);
       const [left] = await query(`select
         (select jsonb_agg(to_jsonb(j) order by j.id) from leasehold.jobs j)::text as jobs,
         (select jsonb_agg(to_jsonb(o) order by o.kind, o.owner, o.once) from leasehold.once o)::text as once,
@@ -204,6 +213,67 @@ describe.each(backends)("jobs together on %s", (backend) => {
         expect(await outcome(own, list, true, now), list).toEqual(apart);
       }
     });
+  });
+
+  /** Whether the short way took the job: then to the same end as the long one, and else to nothing. */
+  async function takesTheShortWay(own: Calls, each: string): Promise<boolean> {
+    const now = await own.value("select clock_timestamp()::text");
+    const straight = await outcomeOf(own, short, [each, now]);
+    if (straight.answers !== null) {
+      expect(straight, each).toEqual(await outcomeOf(own, long, [each, now]));
+      return true;
+    }
+    const nothing = await outcomeOf(own, "select null::text as answers", []);
+    expect(straight, each).toEqual(nothing);
+    return false;
+  }
+
+  test("and one alone, by the short way, to what it comes to by the long one", async () => {
+    const bare = ["kind", "payload", "key", "owner", "priority", "max_attempts", "delay_ms"];
+    const single = calls.filter((each) => !each.includes("}, {"));
+    await session(async (own) => {
+      const short: string[] = [];
+      const given = single.map((each) =>
+        each.includes('"payload"') ? each : each.replace("{", '{"payload": {"a": 1}, '),
+      );
+      const long = [501, 500].map((length) => `"${"x".repeat(length)}"`);
+      const large = [1_048_575, 1_048_574].map((length) => `"${"x".repeat(length)}"`);
+      given.push(
+        ...long.flatMap((name) => [
+          jobOf({ payload: "1", key: name }),
+          jobOf({ payload: "1", owner: name }),
+        ]),
+        ...large.map((payload) => jobOf({ payload })),
+        jobOf({ payload: "1", kind: `"${"k".repeat(100)}"` }),
+        jobOf({ payload: "1", kind: '"b"', delay_ms: "5000" }),
+      );
+      for (const each of given) if (await takesTheShortWay(own, each)) short.push(each);
+      const members = new Set(short.flatMap((each) => Object.keys(JSON.parse(each))));
+      expect([...members].sort()).toEqual([...bare].sort());
+      for (const [name, { good }] of Object.entries(values)) {
+        if (!bare.includes(name)) continue;
+        for (const value of good.filter((each) => each !== "null")) {
+          expect(short.join(), name).toContain(`"${name}": ${value}`);
+        }
+      }
+    });
+  });
+
+  test("and one alone, whether good or bad", async () => {
+    const seen = { short: 0, long: 0 };
+    await session((own) =>
+      fc.assert(
+        fc.asyncProperty(job, async (each) => {
+          const given = each.replace("{", '{"payload": 1, ');
+          seen[(await takesTheShortWay(own, given)) ? "short" : "long"]++;
+        }),
+        { numRuns: backend === "postgres" ? 250 : 60 },
+      ),
+    );
+    expect(
+      Object.values(seen).every((times) => times > 5),
+      JSON.stringify(seen),
+    ).toBe(true);
   });
 
   test("come to what they come to one by one, whether good or bad", async () => {
