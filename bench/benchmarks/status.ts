@@ -21,7 +21,7 @@ export const status: Benchmark = {
   title: "Polls of a job's status",
   about:
     "`leasehold.status(id, { owner })`, 10,000 calls by 16 clients at a time over 16 connections, " +
-    "each of another job: of running jobs, of finished ones, and of jobs whose lease ran out, where " +
+    "each of another job, of which the first 2,000 warm up: of running jobs, of finished ones, and of jobs whose lease ran out, where " +
     "each poll is also its reap. Each answer must be the right status.",
   contenders: ["leasehold"],
   once: true,

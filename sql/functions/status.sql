@@ -13,23 +13,30 @@ returns jsonb language plpgsql security definer set search_path = pg_catalog, pg
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
   v_now constant timestamptz := clock_timestamp();
-  v_job leasehold.jobs;
+  v_expired boolean;
+  v_status jsonb;
 begin
-  select j.* into v_job from leasehold.jobs j where j.id = p_id and (p_owner is null or j.owner = p_owner);
-  if found and leasehold._expired(v_job, v_now) and current_setting('transaction_read_only') = 'off' then
+  for v_try in 1..2 loop
+    -- Inline: pages ask this more often than anything, and each function would cost a twentieth of it.
+    select
+      case j.status when 'running' then j.lease_until <= v_now when 'queued' then leasehold._expired(j, v_now) else false end,
+      jsonb_build_object(
+        'id', j.id, 'kind', j.kind, 'status', j.status,
+        'attempts', j.attempts, 'max_attempts', j.max_attempts, 'generation', j.generation,
+        'progress', j.progress, 'result', j.result, 'error_code', j.last_error_code,
+        'cancel_requested', j.cancel_requested_at is not null, 'money', j.money,
+        'notice', case
+          when j.status = 'running' and j.cancel_requested_at is not null then 'cancelling'
+          when j.status = 'queued' and j.started_at is not null then 'retrying'
+          when j.finished_at is null or j.money is null then j.status
+          else j.status || '_' || j.money end,
+        'created_at', leasehold._iso(j.created_at), 'started_at', leasehold._iso(j.started_at),
+        'finished_at', case when j.finished_at is not null then leasehold._iso(j.finished_at) end)
+    into v_expired, v_status
+    from leasehold.jobs j where j.id = p_id and (p_owner is null or j.owner = p_owner);
+    exit when v_try = 2 or v_expired is not true or current_setting('transaction_read_only') = 'on';
     perform leasehold._reap(array[p_id], v_now);
-    select j.* into v_job from leasehold.jobs j where j.id = p_id;
-  end if;
-  if v_job.id is null then
-    return null;
-  end if;
-  return jsonb_build_object(
-    'id', v_job.id, 'kind', v_job.kind, 'status', v_job.status,
-    'attempts', v_job.attempts, 'max_attempts', v_job.max_attempts, 'generation', v_job.generation,
-    'progress', v_job.progress, 'result', v_job.result, 'error_code', v_job.last_error_code,
-    'cancel_requested', v_job.cancel_requested_at is not null,
-    'money', v_job.money, 'notice', leasehold._notice(v_job),
-    'created_at', leasehold._iso(v_job.created_at), 'started_at', leasehold._iso(v_job.started_at),
-    'finished_at', leasehold._iso(v_job.finished_at));
+  end loop;
+  return v_status;
 end
 $$;

@@ -181,16 +181,6 @@ returns jsonb language sql immutable set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('held', false, 'lease_until', null, 'cancel_requested', false, 'busy', false)
 $$;
 
--- What to tell the person who waits, as a code; the texts are the client's.
-create or replace function leasehold._notice(p_job leasehold.jobs)
-returns text language sql stable set search_path = pg_catalog, pg_temp as $$
-  select case
-    when p_job.status = 'running' and p_job.cancel_requested_at is not null then 'cancelling'
-    when p_job.status = 'queued' and p_job.started_at is not null then 'retrying'
-    when p_job.finished_at is null or p_job.money is null then p_job.status
-    else p_job.status || '_' || p_job.money end
-$$;
-
 -- A job as list shows it.
 create or replace function leasehold._listed(p_job leasehold.jobs)
 returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
