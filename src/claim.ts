@@ -69,7 +69,10 @@ export async function finishAndClaim(
     p_after: after,
   })) as ExchangeRow[];
   const [first, ...claimed] = rows;
-  const finished = first?.finished ?? { done: [], refused: [], busy: [] };
+  // Every outcome that is not named in it counts as recorded.
+  if (first === undefined)
+    throw new Error("finish_and_claim answered nothing, not even a first row");
+  const finished = first.finished ?? { done: [], refused: [], busy: [] };
   return { statusOf: statusesIn(finished, "completed"), claimed };
 }
 
