@@ -24,6 +24,10 @@ create index jobs_prune on leasehold.jobs (kind, finished_at)
 create index jobs_list_failed on leasehold.jobs (id)
   where status = 'failed';
 
+-- overview: what failed of late.
+create index jobs_failed_at on leasehold.jobs (finished_at)
+  where status = 'failed';
+
 create index job_events_of_job on leasehold.job_events (job_id, id);
 
 -- prune: names whose time is over.
@@ -50,3 +54,7 @@ create unique index entries_refund_reference on leasehold.entries (job_id, refer
 -- claim_alerts: what nobody has been told of.
 create index alerts_untold on leasehold.alerts (id)
   where told_at is null;
+
+-- overview, alerts: what nobody has acknowledged.
+create index alerts_open on leasehold.alerts (id)
+  where acknowledged_at is null;

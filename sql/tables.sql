@@ -154,15 +154,24 @@ create table leasehold.entries (
 
 -- What a person must look at. A client with an onAlert hook is told of each at least once.
 create table leasehold.alerts (
-  id         bigint generated always as identity primary key,
-  at         timestamptz not null,
-  severity   text not null check (severity in ('warning', 'critical')),
-  code       text not null,
-  job_id     uuid,
-  message    text not null,
-  detail     jsonb not null default '{}',
-  told_at    timestamptz,                            -- when a hook had been told
-  told_until timestamptz                             -- until when a client is about to tell
+  id              bigint generated always as identity primary key,
+  at              timestamptz not null,
+  severity        text not null check (severity in ('warning', 'critical')),
+  code            text not null,
+  job_id          uuid,
+  message         text not null,
+  detail          jsonb not null default '{}',
+  told_at         timestamptz,                       -- when a hook had been told
+  told_until      timestamptz,                       -- until when a client is about to tell
+  acknowledged_at timestamptz,                       -- when a person had seen it
+  acknowledged_by text
+);
+
+-- The last drain of each trigger, for the operator.
+create table leasehold.drains (
+  trigger text primary key,
+  at      timestamptz not null,
+  report  jsonb not null
 );
 
 -- When something last happened that happens at most once an interval.

@@ -1,8 +1,9 @@
 -- Filters of list, retry_many and cancel_many.
 
 -- Ids of the jobs that a filter names, newest first, at most one more than its limit (so that the
--- caller knows whether there is a next page). Built as text: each combination gets its own plan.
-create or replace function leasehold._matching(p_filter jsonb, p_statuses text[], p_default_limit int)
+-- caller knows whether there is a next page). Built as text: each combination gets its own plan. Out of
+-- the newest p_look_at jobs only, where that is given: of the failed ones where only those are asked for.
+create or replace function leasehold._matching(p_filter jsonb, p_statuses text[], p_default_limit int, p_look_at int = null)
 returns uuid[] language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
   v_statuses constant text[] := coalesce(leasehold._filter_statuses(p_filter), p_statuses);
@@ -18,14 +19,44 @@ begin
   if p_filter ->> 'owner' is not null then v_where := v_where || ' and j.owner = $4'; end if;
   if p_filter ->> 'error_code' is not null then v_where := v_where || ' and j.last_error_code = $5'; end if;
   if v_statuses is not null then v_where := v_where || ' and j.status = any ($6)'; end if;
-  if p_filter ->> 'after' is not null then v_where := v_where || ' and j.id < $7'; end if;
-  execute format('select array(select j.id from %I.jobs j where %s order by j.id desc limit $8)', '{{schema}}', v_where)
+  execute format('select array(select j.id from (%s) j where %s order by j.id desc limit $8)',
+    leasehold._newest(p_filter, v_statuses) || case when p_look_at is not null then ' order by o.id desc limit $9' else '' end, v_where)
   into v_ids
   using leasehold._json_uuids('ids', p_filter -> 'ids'),
     leasehold._json_text('kind', p_filter -> 'kind'), leasehold._json_text('key', p_filter -> 'key'),
     leasehold._json_text('owner', p_filter -> 'owner'), leasehold._json_text('error_code', p_filter -> 'error_code'),
-    v_statuses, (leasehold._json_uuids('after', jsonb_build_array(p_filter -> 'after')))[1], v_limit + 1;
+    v_statuses, leasehold._filter_after(p_filter), v_limit + 1, p_look_at;
   return v_ids;
+end
+$$;
+
+-- Where a filter looks, as SQL: all jobs or the failed ones, from $7 on where that is given.
+create or replace function leasehold._newest(p_filter jsonb, p_statuses text[])
+returns text language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  return format('select o.* from %I.jobs o where %s', '{{schema}}',
+    case when p_statuses = array['failed'] then 'o.status = ''failed''' else 'true' end
+    || case when p_filter ->> 'after' is not null then ' and o.id < $7' else '' end);
+end
+$$;
+
+-- The job at which a look at so many ends; null where there are fewer.
+create or replace function leasehold._looked_to(p_filter jsonb, p_look_at int)
+returns uuid language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  v_id uuid;
+begin
+  execute format('select j.id from (%s order by o.id desc offset $9 - 1 limit 1) j',
+    leasehold._newest(p_filter, leasehold._filter_statuses(p_filter))) into v_id
+  using null, null, null, null, null, null, leasehold._filter_after(p_filter), null, p_look_at;
+  return v_id;
+end
+$$;
+
+create or replace function leasehold._filter_after(p_filter jsonb)
+returns uuid language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+begin
+  return (leasehold._json_uuids('after', jsonb_build_array(p_filter -> 'after')))[1];
 end
 $$;
 

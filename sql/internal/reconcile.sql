@@ -14,7 +14,8 @@ create or replace function leasehold._alert_json(p_alert leasehold.alerts)
 returns jsonb language sql stable set search_path = pg_catalog, pg_temp as $$
   select jsonb_build_object('id', p_alert.id, 'at', leasehold._iso(p_alert.at), 'severity', p_alert.severity,
     'code', p_alert.code, 'job_id', p_alert.job_id, 'message', p_alert.message, 'detail', p_alert.detail,
-    'told_at', leasehold._iso(p_alert.told_at))
+    'told_at', leasehold._iso(p_alert.told_at),
+    'acknowledged_at', leasehold._iso(p_alert.acknowledged_at), 'acknowledged_by', p_alert.acknowledged_by)
 $$;
 
 -- Enqueues the look at the ledger for a job that has just ended. Its key names job and run, so it waits
