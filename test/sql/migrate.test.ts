@@ -111,6 +111,8 @@ describe.each(backends)("migrate on %s", (backend) => {
          drop column account, drop column external, drop column settle_after`,
     );
     await db.query("drop type leasehold.finished_and_claimed cascade");
+    await db.query("drop table leasehold.drains");
+    await db.query("drop index leasehold.jobs_failed_at");
     await db.query("delete from leasehold.ticks where name = 'leasehold.reap'");
     await db.query("delete from leasehold.migrations where version > 1");
     expect(await migrate(db.database)).toMatchObject({ changed: true, version: schemaVersion });

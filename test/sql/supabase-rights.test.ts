@@ -132,6 +132,8 @@ describe.each(supabaseServers)("rights on Supabase's %s", (_, programs) => {
        alter table leasehold.jobs drop column money cascade, drop column cost cascade, drop column account,
          drop column external, drop column settle_after;
        drop type leasehold.finished_and_claimed cascade;
+       drop table leasehold.drains;
+       drop index leasehold.jobs_failed_at;
        drop function leasehold.credits(text), leasehold.cache_begin(text, int);
        grant usage on schema leasehold to anon, authenticated;
        grant execute on all functions in schema leasehold to anon, authenticated, public;

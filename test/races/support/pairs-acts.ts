@@ -82,6 +82,7 @@ const jobActs: Act[] = [
     only: /a cancel requested/,
   }),
   job("run_now", `'${JOB}'`),
+  job("run_now_many", json({ ids: [JOB] }), { only: lockedOnly }),
   job("claim", "", claiming("claim", "array['mail'], 5, 300000, 'w'")),
   job("claim_job", "", claiming("claim_job", `'${JOB}', 300000, 'w'`)),
   job("extend", `'${JOB}', 1, ${TEN_MINUTES}, '"half"'`, {
@@ -118,6 +119,7 @@ const jobActs: Act[] = [
     only: /^queued$|^running$|last time|failed, paid|completed/,
   }),
   job("remove", `'${JOB}'`, { only: lockedOnly }),
+  job("remove_many", json({ ids: [JOB] }), { only: lockedOnly }),
   job("prune", json({ older_than_ms: 0, kinds: ["mail"] })),
   job("grant_credits", "'ann', 5, 'more'", { only: /paid|nothing|orphan/ }),
   job("refund", `'${JOB}', 2, 'back'`, { only: lockedOnly }),
@@ -182,6 +184,8 @@ const thingActs: Act[] = [
   thing("claim_job", "", claiming("claim_job", `'${JOB}', 300000, 'w'`)),
   thing("claim_alerts", "10, 300000"),
   thing("finish_alerts", "array[1]"),
+  thing("acknowledge_alerts", "array[1], 'ann'"),
+  thing("note_drain", `'cron', '{"processed": 1}'`),
   thing("prune", json({ older_than_ms: 0, kinds: ["mail"] })),
 ];
 

@@ -9,7 +9,8 @@ export type Table =
   | "workers"
   | "cache"
   | "ticks"
-  | "alerts";
+  | "alerts"
+  | "drains";
 
 /**
  * How a function takes a row:
@@ -87,6 +88,7 @@ export const writers: Record<string, Entry> = {
     at: ["finished"],
   },
   run_now: { takes: { jobs: ["waits"] }, at: queued },
+  run_now_many: { takes: { jobs: ["waits"] }, at: stored },
 
   // Claims
   claim: { takes: { ...reaping, kinds: ["asks"] }, at: orphaned },
@@ -111,6 +113,7 @@ export const writers: Record<string, Entry> = {
   cancel: { takes: { ...outcome, jobs: ["skips", "waits", "follows"] }, at: stored },
   cancel_many: { takes: outcome, at: stored },
   remove: { takes: { jobs: ["removes"], steps: ["follows"] }, at: stored },
+  remove_many: { takes: { jobs: ["waits", "removes"], steps: ["follows"] }, at: ["finished"] },
   prune: {
     takes: { jobs: ["sweeps"], steps: ["follows"], once: ["sweeps"], cache: ["sweeps"] },
     at: ["finished"],
@@ -133,20 +136,28 @@ export const writers: Record<string, Entry> = {
   every: { takes: { ticks: ["adds", "skips"] }, at: [] },
   claim_alerts: { takes: { alerts: ["skips"] }, at: [] },
   finish_alerts: { takes: { alerts: ["waits"] }, at: [] },
+  acknowledge_alerts: { takes: { alerts: ["waits"] }, at: [] },
+  note_drain: { takes: { drains: ["adds", "waits", "sweeps"] }, at: [] },
 };
 
 /** Functions that neither write nor lock: each answers out of one snapshot. */
 export const readers = [
+  "accounts",
   "alerts",
+  "counts",
   "credits",
   "entries",
   "has_due_work",
+  "holds",
+  "inspect",
   "kinds",
   "list",
+  "overview",
   "schema_version",
   "stats",
   "step_load",
   "step_names",
+  "timings",
   "verify",
   "verify_credits",
   "worker_echo",

@@ -106,6 +106,7 @@ const things: World["build"] = async (db) => {
     `insert into leasehold.alerts (at, severity, code, message)
      values (clock_timestamp(), 'warning', 'RELEASED_TEN_TIMES', 'look')`,
   );
+  await call(db, "note_drain", "cron", {});
   return new Map([
     [token, TOKEN],
     [id, JOB],
@@ -211,6 +212,7 @@ export async function buildWorld(db: TestDatabase, world: World): Promise<Map<st
     "cache",
     "ticks",
     "alerts",
+    "drains",
   ]) {
     await ageAll(db, table, minutes(2));
   }

@@ -111,7 +111,10 @@ const cache: Tour = async ({ call }) => {
 const money: Tour = async ({ call, rows }) => {
   expect(await call("grant_credits", "ann", 5, "r")).toMatchObject({ outcome: "granted" });
   const paid = await call("enqueue", "paid", "{}", { cost: 2, account: "ann" });
-  expect(await call("credits", "ann")).toEqual({ account: "ann", available: 3, held: 2 });
+  const ann = { account: "ann", available: 3, held: 2 };
+  expect(await call("credits", "ann")).toEqual(ann);
+  expect(await call("accounts")).toEqual({ accounts: [ann], next: null });
+  expect(await call("holds", "ann")).toMatchObject({ holds: [{ job_id: paid.id }], more: false });
   await rows("claim_job", paid.id);
   expect(await call("complete", paid.id, 1)).toBe(true);
   expect(await call("refund", paid.id, 2, "r")).toEqual({ outcome: "refunded", available: 5 });
@@ -129,6 +132,7 @@ const money: Tour = async ({ call, rows }) => {
   const [alert] = await call("claim_alerts");
   expect(alert).toMatchObject({ severity: "critical", job_id: external.id });
   expect(await call("finish_alerts", [alert.id])).toBe(1);
+  expect(await call("acknowledge_alerts", [alert.id])).toBe(1);
   for (const id of [paid.id, external.id, look?.id]) await call("remove", id);
 };
 
@@ -136,11 +140,18 @@ const operate: Tour = async ({ call }) => {
   const { jobs, next } = await call("list", { kind: "k", status: "failed", limit: 10 });
   expect([jobs, next]).toMatchObject([[{ key: "b", error_code: "Y", generation: 4 }], null]);
   const id = jobs[0].id;
+  expect(await call("counts", { kind: "k" })).toMatchObject({ counts: { failed: 1 } });
+  expect(await call("inspect", id)).toMatchObject({ job: { id }, expired: false });
   expect(await call("retry", id)).toMatchObject({ outcome: "retried" });
+  expect(await call("run_now_many", { ids: [id] })).toEqual({ due: 1, skipped: [] });
   expect(await call("cancel", id)).toEqual({ outcome: "cancelled", status: "cancelled" });
   expect(await call("retry_many", { ids: [id] })).toEqual({ retried: 1, skipped: [] });
   expect(await call("cancel_many", { kind: "k" })).toMatchObject({ cancelled: 2, skipped: [] });
   expect(await call("remove", id)).toMatchObject({ outcome: "removed" });
+  expect(await call("remove_many", { kind: "none" })).toEqual({ removed: 0, skipped: [] });
+  await call("note_drain", "cron", { processed: 1 });
+  expect(await call("overview")).toMatchObject({ running: 0, drains: [{ trigger: "cron" }] });
+  expect(await call("timings")).toMatchObject({ kinds: [{ kind: "k" }] });
   expect(await call("prune", { older_than_ms: 0 })).toEqual({ deleted: 2 });
   expect(await call("every", "tick", 3_600_000)).toBe(true);
   expect(await call("every", "tick", 3_600_000)).toBe(false);
