@@ -43,15 +43,7 @@ const groups = {
     "remove",
     "remove_many",
   ],
-  Credits: [
-    "grant_credits",
-    "credits",
-    "refund",
-    "entries",
-    "accounts",
-    "holds",
-    "verify_credits",
-  ],
+  Credits: ["grant_credits", "credits", "refund", "entries", "accounts", "holds", "verify_credits"],
   Alerts: ["alerts", "acknowledge_alerts", "claim_alerts", "finish_alerts"],
   Operate: [
     "define_kind",

@@ -1,6 +1,6 @@
 import { show } from "../errors.ts";
+import { isResponse, unauthorized } from "../http-answer.ts";
 import { text } from "../options.ts";
-import { isResponse, unauthorized } from "./answer.ts";
 
 /**
  * Who asks: an owner, who sees and cancels the jobs of that owner alone; an admin, who sees all and may

@@ -1,8 +1,8 @@
+import { isAway } from "../away.ts";
 import { accessOf } from "../client-access.ts";
 import { read } from "../describe-error.ts";
+import { Failure, isResponse, unavailable } from "../http-answer.ts";
 import { consoleLogger } from "../logger.ts";
-import { Failure, isResponse, unavailable } from "./answer.ts";
-import { isAway } from "./away.ts";
 import type { Settings } from "./settings.ts";
 
 /** What the routes share: the settings, and how they ask the database and tell of failures. */

@@ -1,7 +1,7 @@
 import { accessOf } from "../client-access.ts";
 import type { DrainOptions, DrainReason, DrainReport } from "../drain.ts";
 import { durationMs } from "../duration.ts";
-import { Failure, json, unauthorized } from "./answer.ts";
+import { Failure, json, unauthorized } from "../http-answer.ts";
 import type { Door } from "./door.ts";
 import { bringsSecret, minSecretLength } from "./secret.ts";
 

@@ -1,5 +1,5 @@
+import { json, unavailable } from "../http-answer.ts";
 import { inTime } from "../in-time.ts";
-import { json, unavailable } from "./answer.ts";
 import type { Door } from "./door.ts";
 
 /** Whoever asks for health waits no longer than this, and neither do those who ask meanwhile. */

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
+import { Failure } from "../http-answer.ts";
 import type { PayloadSchema } from "../standard-schema.ts";
-import { Failure } from "./answer.ts";
 import { Door } from "./door.ts";
 import { drainJobs } from "./drain.ts";
 import { healthRoute } from "./health.ts";

@@ -1,11 +1,11 @@
+import { answer, Failure, json, noSuchJob } from "../http-answer.ts";
 import { noticeText } from "../notice.ts";
+import { refuseOtherOrigins } from "../same-origin.ts";
 import type { JobState } from "../status.ts";
-import { answer, Failure, json, noSuchJob } from "./answer.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import type { Door } from "./door.ts";
 import { etagOf, isMatch } from "./etag.ts";
 import { languageOf } from "./language.ts";
-import { refuseOtherOrigins } from "./same-origin.ts";
 
 /** `GET /jobs/:id`: the job as its owner may see it; reaps it first where its lease ran out. */
 export async function showJob(door: Door, request: Request, id: string): Promise<Response> {

@@ -1,5 +1,5 @@
+import { answer, Failure } from "../http-answer.ts";
 import type { KindStats } from "../kind-stats.ts";
-import { answer, Failure } from "./answer.ts";
 import { callerOf } from "./caller.ts";
 import type { Door } from "./door.ts";
 import { bringsSecret } from "./secret.ts";

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { isAway } from "../../src/away.ts";
 import type { Database } from "../../src/database.ts";
 import { describeError } from "../../src/describe-error.ts";
-import { isAway } from "../../src/http/away.ts";
 import { isRefusal } from "../../src/record.ts";
 import { supabase } from "../../src/supabase/index.ts";
 import { until } from "../drain/support/client.ts";

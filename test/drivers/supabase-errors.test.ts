@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { isAway } from "../../src/away.ts";
 import { describeError } from "../../src/describe-error.ts";
 import { DatabaseError, SchemaError } from "../../src/errors.ts";
 import { argumentTypes, type FunctionName } from "../../src/functions.ts";
-import { isAway } from "../../src/http/away.ts";
 import { isRefusal } from "../../src/record.ts";
 import { supabase } from "../../src/supabase/index.ts";
 import {

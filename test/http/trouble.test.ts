@@ -1,8 +1,8 @@
 import { PGlite } from "@electric-sql/pglite";
 import { Client } from "pg";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { isAway } from "../../src/away.ts";
 import type { Database } from "../../src/database.ts";
-import { isAway } from "../../src/http/away.ts";
 import { defineJob, handle } from "../../src/index.ts";
 import { pg } from "../../src/pg/index.ts";
 import { pglite } from "../../src/pglite/index.ts";

@@ -12,6 +12,7 @@ const allowed: Record<string, readonly string[]> = {
   supabase: [],
   schema: [],
   http: [],
+  dashboard: [],
   next: ["http"],
   react: [],
   cli: ["pg", "pglite", "schema"],

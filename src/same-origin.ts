@@ -1,4 +1,4 @@
-import { Failure } from "./answer.ts";
+import { Failure } from "./http-answer.ts";
 
 /**
  * Refuses what a page of another site makes a browser send, with the user's cookies along. A browser

@@ -1,4 +1,4 @@
-import { causeChain, read } from "../describe-error.ts";
+import { causeChain, read } from "./describe-error.ts";
 
 /** Codes that say: not now. */
 const codes = [
