@@ -2,6 +2,8 @@ import { accessOf } from "../client-access.ts";
 import type { DrainOptions, DrainReason, DrainReport } from "../drain.ts";
 import { durationMs } from "../duration.ts";
 import { Failure, json, unauthorized } from "../http-answer.ts";
+import { noteDrain } from "../note-drain.ts";
+import { text } from "../options.ts";
 import type { Door } from "./door.ts";
 import { bringsSecret, minSecretLength } from "./secret.ts";
 
@@ -11,7 +13,8 @@ const maxLingerMs = 10_000;
 /**
  * `GET` or `POST /drain`: works through due jobs, for a cron, a webhook or the database. Answers 202 and
  * works on; with `?wait=1` it answers the report at the end. A client that goes away changes nothing.
- * A process runs one such drain at a time: who asks meanwhile joins the next one.
+ * A process runs one such drain at a time: who asks meanwhile joins the next one. The last report of each
+ * `?trigger=` is kept for the overview.
  */
 export async function drainJobs(door: Door, request: Request): Promise<Response> {
   const { secret, keepAlive, leasehold } = door.settings;
@@ -19,7 +22,16 @@ export async function drainJobs(door: Door, request: Request): Promise<Response>
   const { searchParams } = new URL(request.url);
   const options = { ...door.settings.drain, ...lingering(searchParams.get("linger")) };
   const drains = accessOf(leasehold)?.drains;
-  const work = () => door.ask(drains?.run(options) ?? leasehold.drain(options));
+  const trigger = triggerOf(searchParams.get("trigger"));
+  const work = async () => {
+    const report = await door.ask(drains?.run(options) ?? leasehold.drain(options));
+    if (report !== undefined) {
+      // What can't be noted is told to the log: the drain is done all the same.
+      const noting = noteDrain(leasehold.database, trigger, report);
+      await noting.catch((error: unknown) => door.tell(error));
+    }
+    return report;
+  };
   // On Vercel a function is frozen once it has answered: without keepAlive, the answer has to wait.
   const frozen = keepAlive === undefined && Boolean(globalThis.process?.env?.VERCEL);
   if (frozen || searchParams.get("wait") === "1") return json(200, shown((await work()) ?? joined));
@@ -29,6 +41,16 @@ export async function drainJobs(door: Door, request: Request): Promise<Response>
   if (keepAlive !== undefined) await keepAlive(task);
   else void task();
   return json(202, { outcome: "started" });
+}
+
+/** Under which name the overview shows the last of such drains. */
+function triggerOf(given: string | null): string {
+  if (given === null) return "http";
+  try {
+    return text("trigger", given, { maxBytes: 100 });
+  } catch (error) {
+    throw new Failure(400, "BAD_QUERY", String((error as Error).message));
+  }
 }
 
 /** What a caller may ask for beside the bounds that the server has set. */

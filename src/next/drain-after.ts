@@ -3,6 +3,7 @@ import { accessOf } from "../client-access.ts";
 import { type DrainOptions, drainBounds } from "../drain-bounds.ts";
 import { invalidArgument } from "../errors.ts";
 import { noHandlers } from "../leasehold.ts";
+import { noteDrain } from "../note-drain.ts";
 import { knownOptions } from "../options.ts";
 import { keepAliveWith } from "./keep-alive.ts";
 
@@ -33,5 +34,8 @@ export async function drainAfter(
   const failed = (error: unknown): void => {
     access.failed(error, "drain", "a drain behind an answer failed");
   };
-  await keepAliveWith(failed)(async () => void (await access.drains.run(options)));
+  await keepAliveWith(failed)(async () => {
+    const report = await access.drains.run(options);
+    if (report !== undefined) await noteDrain(leasehold.database, "after", report);
+  });
 }

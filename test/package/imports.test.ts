@@ -15,7 +15,7 @@ const allowed: Record<string, readonly string[]> = {
   dashboard: [],
   next: ["http"],
   react: [],
-  cli: ["pg", "pglite", "schema"],
+  cli: ["dashboard", "pg", "pglite", "schema"],
 };
 
 /** The one file of the core that loads folders, by dynamic import, when no database is given. */
