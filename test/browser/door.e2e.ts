@@ -32,6 +32,20 @@ async function begin(env: Record<string, string> = {}, options: ServeOptions = {
   );
 }
 
+/** The page of the queue shows the job, completed, in a real browser. */
+async function showsInDashboard(id: string): Promise<void> {
+  const browser = await launchChromium();
+  try {
+    const context = await browser.newContext({ locale: "en-GB" });
+    await context.addCookies([{ name: "admin", value: "1", url: server.url }]);
+    const page = await context.newPage();
+    await page.goto(`${server.url}/admin/queue?view=job&id=${id}`);
+    await page.waitForSelector("h1 .badge.completed");
+  } finally {
+    await browser.close();
+  }
+}
+
 describe("leasehold/next in next start", () => {
   test("a build with cacheComponents takes the catch-all route as it is", () => {
     expect(built).toContain("Cache Components enabled");
@@ -55,6 +69,12 @@ describe("leasehold/next in next start", () => {
     const row = await rowIn(database, await start(server, "broken"), "failed");
     expect(row).toMatchObject({ last_error_message: "the model is away" });
     await until(() => /leasehold: .*the model is away/.test(server.output()), "the log");
+  });
+
+  test("the dashboard runs under a path of the application, for who may see it", async () => {
+    await begin();
+    await showsInDashboard(await start(server, "quick"));
+    expect((await fetch(`${server.url}/admin/queue`)).status).toBe(404);
   });
 
   test("a server action starts a job, in a real browser", async () => {
@@ -134,7 +154,9 @@ describe("the end of the process", () => {
 describe("the standalone output", () => {
   test("runs from its own folder", async () => {
     await begin({}, { mode: "standalone" });
-    await rowIn(database, await start(server, "quick"), "completed");
+    const id = await start(server, "quick");
+    await rowIn(database, id, "completed");
+    await showsInDashboard(id);
   });
 
   test("has the embedded database with it", async () => {

@@ -67,6 +67,32 @@ describe.each(backends)("/drain on %s", (backend) => {
     expect((await ask("/drain?wait=1", { headers })).status).toBe(200);
   });
 
+  test("leaves its report for the overview, under the name of its trigger", async () => {
+    const { ask } = await queue(1);
+    const headers = bearer;
+    await ask("/drain?wait=1", { headers });
+    await ask("/drain?wait=1&trigger=cron", { headers });
+    const { drains } = (await db.database.call("overview", {})) as { drains: object[] };
+    expect(drains).toMatchObject([
+      { trigger: "cron", report: { processed: 0, reason: "empty" } },
+      { trigger: "http", report: { processed: 1, completed: 1 } },
+    ]);
+    expect(JSON.stringify(drains)).not.toContain("jobs");
+    for (const trigger of ["", "%20", "x".repeat(101), "a%00"]) {
+      expect((await ask(`/drain?wait=1&trigger=${trigger}`, { headers })).status).toBe(400);
+    }
+  });
+
+  test("is done all the same where its report can't be noted, and that is told", async () => {
+    const own = routes(failing(db.database, "note_drain"), {
+      ...{ jobs: [], handlers: [handle(job, () => 1)] },
+    });
+    await own.leasehold.enqueue(job);
+    const answer = await own.ask("/drain?wait=1", { headers: bearer });
+    expect([answer.status, ((await answer.json()) as Report).processed]).toEqual([200, 1]);
+    expect(own.leasehold.toldOf("error")).toMatchObject([{ during: "request" }]);
+  });
+
   test("takes CRON_SECRET as it is at the request", async () => {
     const { ask } = await queue(0, undefined, { secret: undefined });
     try {
