@@ -52,6 +52,7 @@ const groups = {
     "resume",
     "reap",
     "prune",
+    "doctor",
     "overview",
     "timings",
     "note_drain",

@@ -22,6 +22,7 @@ const commands: Readonly<Record<string, () => Promise<Command>>> = {
   pause: async () => (await import("./commands/pause.ts")).pauseCommand,
   resume: async () => (await import("./commands/resume.ts")).resumeCommand,
   workers: async () => (await import("./commands/workers.ts")).workersCommand,
+  doctor: async () => (await import("./commands/doctor.ts")).doctorCommand,
   dashboard: async () => (await import("./commands/dashboard.ts")).dashboardCommand,
   top: async () => (await import("./commands/top.ts")).topCommand,
   credits: async () => (await import("./commands/credits.ts")).creditsCommand,

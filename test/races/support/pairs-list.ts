@@ -146,6 +146,7 @@ export const readers = [
   "alerts",
   "counts",
   "credits",
+  "doctor",
   "entries",
   "has_due_work",
   "holds",

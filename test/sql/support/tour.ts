@@ -151,6 +151,7 @@ const operate: Tour = async ({ call }) => {
   expect(await call("remove_many", { kind: "none" })).toEqual({ removed: 0, skipped: [] });
   await call("note_drain", "cron", { processed: 1 });
   expect(await call("overview")).toMatchObject({ running: 0, drains: [{ trigger: "cron" }] });
+  expect(await call("doctor")).toMatchObject({ schema: { unsound: [] }, queue: { running: 0 } });
   expect(await call("timings")).toMatchObject({ kinds: [{ kind: "k" }] });
   expect(await call("prune", { older_than_ms: 0 })).toEqual({ deleted: 2 });
   expect(await call("every", "tick", 3_600_000)).toBe(true);
