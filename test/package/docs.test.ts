@@ -53,8 +53,16 @@ describe("the documentation", () => {
     expect(headings).toEqual(Object.keys(errorCodes));
   });
 
+  it("lists every page in the README and in llms.txt", () => {
+    for (const list of ["README.md", "llms.txt"]) {
+      const text = readFileSync(list, "utf8");
+      const missing = readdirSync("docs").filter((page) => !text.includes(`docs/${page}`));
+      expect(missing, list).toEqual([]);
+    }
+  });
+
   it("links only to files that exist", () => {
-    const broken = [...pages, "ARCHITECTURE.md", "CONTRIBUTING.md"].flatMap((page) =>
+    const broken = [...pages, "ARCHITECTURE.md", "CONTRIBUTING.md", "llms.txt"].flatMap((page) =>
       [...readFileSync(page, "utf8").matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)]
         .map((match) => resolve(page, "..", match[1] ?? ""))
         .filter((path) => !exists(path)),
