@@ -175,6 +175,7 @@ async function inTransaction<T>(
         watch = TransactionWatch.over(tx, options);
         await tx.call("guard", claim);
         const value = await work(tx.client as never);
+        await watch?.beforeCommit();
         const recorded = await complete(finishAlone(tx.call.bind(tx)), claimed, value);
         if (recorded.status === "lost") throw leaseLost(claimed, "the transaction was rolled back");
         return { value, resultDropped: recorded.resultDropped };

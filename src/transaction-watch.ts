@@ -44,6 +44,9 @@ export class TransactionWatch {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #stopped = false;
   #suspected = false;
+  /** Counts the looks that were called off. */
+  #round = 0;
+  #extending: Promise<unknown> | undefined;
   /**
    * Whether the pool answers at all, asked anew only once that is answered: a silent pool's queue must
    * not grow, and an `extend` in it would come after the job's end, and be noted there as refused.
@@ -69,6 +72,18 @@ export class TransactionWatch {
     this.#lookIn(this.#everyMs);
   }
 
+  /**
+   * To be awaited before the job's outcome is written and committed: an `extend` that came right behind
+   * the commit would be noted as a refused write of a job that is well. The next look is at least a
+   * second away.
+   */
+  async beforeCommit(): Promise<void> {
+    this.#round += 1;
+    clearTimeout(this.#timer);
+    await this.#extending?.catch(() => undefined);
+    if (!this.#stopped) this.#lookIn(this.#everyMs);
+  }
+
   /** No look after this, and no timer; a question under way is given up. */
   stop(): void {
     this.#stopped = true;
@@ -82,8 +97,9 @@ export class TransactionWatch {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const answer = await this.#ask().catch(() => undefined);
-    if (this.#stopped) return;
+    const round = this.#round;
+    const answer = await this.#ask(round).catch(() => undefined);
+    if (this.#stopped || round !== this.#round) return;
     if (answer === undefined) return this.#lookIn(this.#everyMs);
     const free = !answer.held || !answer.busy;
     if (free && this.#suspected) {
@@ -94,19 +110,19 @@ export class TransactionWatch {
     this.#suspected = free;
   }
 
-  async #ask(): Promise<Extension | undefined> {
+  async #ask(round: number): Promise<Extension | undefined> {
     const { database } = this.#options;
     this.#asked ??= database.call("schema_version", {}).finally(() => {
       this.#asked = undefined;
     });
     try {
       await this.#inTime(this.#asked);
-      return (await this.#inTime(this.#extend(database))) as Extension;
+      return await this.#extendBy(database, round);
     } catch {
       if (this.#stopped) return undefined;
     }
     const before = probes.get(database);
-    const asking = Promise.resolve(before).then(() => this.#askAnew());
+    const asking = Promise.resolve(before).then(() => this.#askAnew(round));
     probes.set(
       database,
       asking.catch(() => undefined),
@@ -115,14 +131,14 @@ export class TransactionWatch {
   }
 
   /** The same over a connection of its own; undefined where there is none to be had. */
-  async #askAnew(): Promise<Extension | undefined> {
-    if (this.#stopped) return undefined;
+  async #askAnew(round: number): Promise<Extension | undefined> {
+    if (this.#stopped || round !== this.#round) return undefined;
     const opening = (async () => (await this.#options.database.listen?.(unheard)) ?? null)();
     let connection: Listening | null | undefined;
     try {
       connection = await this.#inTime(opening);
       if (connection === null) return undefined;
-      return (await this.#inTime(this.#extend(connection))) as Extension;
+      return await this.#extendBy(connection, round);
     } finally {
       // It may still come about, when nobody waits for it.
       if (connection === undefined) void opening.then(close, () => undefined);
@@ -130,10 +146,13 @@ export class TransactionWatch {
     }
   }
 
-  #extend(asked: Pick<Database, "call">): Promise<unknown> {
+  async #extendBy(asked: Pick<Database, "call">, round: number): Promise<Extension | undefined> {
+    if (round !== this.#round) return undefined;
     const { claimed, leaseMs } = this.#options;
-    const { id, generation } = claimed;
-    return asked.call("extend", { p_id: id, p_generation: generation, p_lease_ms: leaseMs });
+    const { id: p_id, generation: p_generation } = claimed;
+    const extending = asked.call("extend", { p_id, p_generation, p_lease_ms: leaseMs });
+    this.#extending = this.#inTime(extending);
+    return (await this.#extending) as Extension;
   }
 
   #inTime<T>(promise: Promise<T>): Promise<T> {

@@ -1,7 +1,6 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { DashboardHandler } from "../dashboard/index.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { CliError } from "./failure.ts";
+import { closeNow, listen } from "./listening.ts";
 
 export interface DashboardServer {
   readonly url: string;
@@ -14,20 +13,17 @@ const maxBodyBytes = 1_000_000;
 const loopback = /^(localhost|127\.\d+\.\d+\.\d+|\[?::1\]?)$/;
 
 /** Serves the page at "/", and nothing else. Rejects with a CliError where it can't listen. */
-export function startDashboardServer(
-  { port, host }: { port: number; host: string },
+export async function startDashboardServer(
+  address: { port: number; host: string },
   page: DashboardHandler,
 ): Promise<DashboardServer> {
+  const { host } = address;
   const server = createServer((request, response) => {
     void answer(page, isLoopback(host), request, response).catch(() => response.destroy());
   });
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => reject(cannotListen(port, cause)));
-    server.listen({ port, host }, () => {
-      const shown = host.includes(":") ? `[${host}]` : host;
-      resolve({ url: `http://${shown}:${portOf(server)}/`, close: () => closeNow(server) });
-    });
-  });
+  const port = await listen(server, address, "--port");
+  const shown = host.includes(":") ? `[${host}]` : host;
+  return { url: `http://${shown}:${port}/`, close: () => closeNow(server) };
 }
 
 /** Whether only this machine reaches a server that listens on this address. */
@@ -80,20 +76,4 @@ async function bodyOf(request: IncomingMessage): Promise<string | null> {
     parts.push(part);
   }
   return Buffer.concat(parts).toString();
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
-/** Also the connections that a browser keeps open. */
-function closeNow(server: Server): void {
-  server.close();
-  server.closeAllConnections();
-}
-
-function cannotListen(port: number, cause: Error): CliError {
-  const hint = "Give another --port; 0 takes any that is free.";
-  return new CliError(exitCodes.failed, `Port ${port}: ${cause.message}.`, hint, { cause });
 }

@@ -1,7 +1,6 @@
-import { createServer, type Server } from "node:http";
+import { createServer } from "node:http";
 import type { WorkerHealth } from "../worker.ts";
-import { exitCodes } from "./exit-codes.ts";
-import { CliError } from "./failure.ts";
+import { closeNow, listen } from "./listening.ts";
 
 export interface HealthServer {
   /** The port that it listens on. */
@@ -16,8 +15,8 @@ export interface HealthServer {
  * would help nobody. Both answer `worker.health()` as JSON, without the database's error, which may
  * name hosts and users; an empty object before there is a worker.
  */
-export function startHealthServer(
-  { port, host }: { port: number; host: string | undefined },
+export async function startHealthServer(
+  address: { port: number; host: string | undefined },
   health: () => WorkerHealth | undefined,
 ): Promise<HealthServer> {
   const server = createServer((request, response) => {
@@ -31,13 +30,9 @@ export function startHealthServer(
     });
     response.end(request.method === "HEAD" ? undefined : `${JSON.stringify(body)}\n`);
   });
-  return new Promise((resolve, reject) => {
-    server.once("error", (cause) => reject(cannotListen(port, cause)));
-    server.listen({ port, host }, () => {
-      server.unref();
-      resolve({ port: portOf(server), close: () => closeNow(server) });
-    });
-  });
+  const taken = await listen(server, address, "--health-port");
+  server.unref();
+  return { port: taken, close: () => closeNow(server) };
 }
 
 function answer(
@@ -60,20 +55,4 @@ function answer(
 
 function failure(code: string, message: string): object {
   return { error: { code, message } };
-}
-
-function portOf(server: Server): number {
-  const address = server.address();
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
-
-/** Also the connections that a prober keeps open. */
-function closeNow(server: Server): void {
-  server.close();
-  server.closeAllConnections();
-}
-
-function cannotListen(port: number, cause: Error): CliError {
-  const hint = "Give another --health-port; 0 takes any that is free.";
-  return new CliError(exitCodes.failed, `Port ${port}: ${cause.message}.`, hint, { cause });
 }

@@ -2,6 +2,7 @@ import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { openTestDatabase, type TestDatabase } from "../support/databases.ts";
+import { pgBouncerBinary, startPgBouncer } from "../support/pgbouncer.ts";
 import { leasehold } from "./binary.ts";
 
 let db: TestDatabase;
@@ -86,6 +87,16 @@ describe("leasehold doctor", () => {
       code: 1,
       stdout: expect.stringMatching(/^CRITICAL \(schema\) The schema has version 4, this/),
     });
+  });
+
+  it.runIf(pgBouncerBinary)("finds out that it goes through a transaction pooler", async () => {
+    const pooler = await startPgBouncer(db.url);
+    const options = { env: { DATABASE_URL: pooler.url(db.url) } };
+    const end = await leasehold(["doctor"], options);
+    const direct = await leasehold(["doctor", "--listen-url", db.url], options);
+    await pooler.stop();
+    expect(end.stdout).toMatch(/^WARNING \(pooler\) Notifications do not arrive.*\n.*--listen-url/);
+    expect(direct).toMatchObject({ code: 0, stderr: "All is well.\n" });
   });
 
   it("ends with 1 where the database can't be asked, and 2 for an address that is none", async () => {

@@ -66,6 +66,38 @@ describe("a watch over an open job.transaction", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test("asks nothing right behind the commit: a question under way is waited for, the next put off", async () => {
+    let answer: (given: object) => void = () => undefined;
+    const pool = () => new Promise<object>((resolve) => (answer = resolve));
+    const { did, watch } = watched({ pool });
+    await pass(10_000);
+    expect(did).toEqual(["extend"]);
+    let ready = false;
+    const waiting = watch.beforeCommit().then(() => {
+      ready = true;
+    });
+    await pass(1_000);
+    expect(ready).toBe(false);
+    answer(stands);
+    await pass(0);
+    expect(ready).toBe(true);
+    await pass(9_999);
+    expect(did).toEqual(["extend"]);
+    await pass(1);
+    expect(did).toEqual(["extend", "extend"]);
+    watch.stop();
+    await waiting;
+  });
+
+  test("calls off a look that has not come to its question", async () => {
+    const { did, watch } = watched({ pool: never });
+    await pass(10_000); // asks whether the pool answers at all
+    await watch.beforeCommit();
+    await pass(9_999);
+    expect(did).toEqual([]);
+    watch.stop();
+  });
+
   test("asks every third of the lease, once a second at the most", async () => {
     const long = watched({ pool: () => stands });
     await pass(60_000);

@@ -13,6 +13,11 @@ import { printData, printNote } from "../output.ts";
 const closeTimeoutMs = 2_000;
 
 const args = {
+  "listen-url": {
+    type: "string",
+    valueHint: "url",
+    description: "Where workers listen, past a transaction pooler",
+  },
   "drain-url": {
     type: "string",
     valueHint: "url",

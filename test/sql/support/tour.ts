@@ -149,7 +149,7 @@ const operate: Tour = async ({ call }) => {
   expect(await call("cancel_many", { kind: "k" })).toMatchObject({ cancelled: 2, skipped: [] });
   expect(await call("remove", id)).toMatchObject({ outcome: "removed" });
   expect(await call("remove_many", { kind: "none" })).toEqual({ removed: 0, skipped: [] });
-  await call("note_drain", "cron", { processed: 1 });
+  expect(await call("note_drain", "cron", { processed: 1 })).toBe(true);
   expect(await call("overview")).toMatchObject({ running: 0, drains: [{ trigger: "cron" }] });
   expect(await call("doctor")).toMatchObject({ schema: { unsound: [] }, queue: { running: 0 } });
   expect(await call("timings")).toMatchObject({ kinds: [{ kind: "k" }] });
