@@ -225,9 +225,15 @@ function openHelp(): void {
   help.value = true;
 }
 
+/** At once where the list is there: what is typed next belongs into the field. */
 function toFilter(): void {
-  if (place.value.view !== "jobs") go({ view: "jobs" });
-  setTimeout(() => document.getElementById("filter-kind")?.focus(), 0);
+  const focus = () => document.getElementById("filter-kind")?.focus();
+  if (place.value.view === "jobs") {
+    focus();
+  } else {
+    go({ view: "jobs" });
+    setTimeout(focus, 0);
+  }
 }
 
 const root = document.getElementById("root");

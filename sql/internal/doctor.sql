@@ -34,7 +34,7 @@ begin
 end
 $$;
 
--- What keeps dead rows from being cleaned up, the oldest of each kind.
+-- What keeps dead rows of this database from being cleaned up, the oldest of each kind.
 create or replace function leasehold._horizon(p_now timestamptz)
 returns jsonb language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin
@@ -43,11 +43,12 @@ begin
       select jsonb_build_object('name', format('pid %s, %s, %s', a.pid, coalesce(a.application_name, ''), a.state),
         'age_ms', floor(extract(epoch from p_now - a.xact_start) * 1000), 'xids', age(a.backend_xmin))
       from pg_stat_activity a
-      where a.pid <> pg_backend_pid() and a.xact_start is not null and a.backend_type = 'client backend'
+      where a.datname = current_database() and a.pid <> pg_backend_pid() and a.xact_start is not null
+        and a.backend_type = 'client backend'
       order by a.xact_start limit 1),
     'prepared', (
       select jsonb_build_object('name', p.gid, 'age_ms', floor(extract(epoch from p_now - p.prepared) * 1000), 'xids', age(p.transaction))
-      from pg_prepared_xacts p order by p.prepared limit 1),
+      from pg_prepared_xacts p where p.database = current_database() order by p.prepared limit 1),
     'slot', (
       select jsonb_build_object('name', s.slot_name, 'age_ms', null, 'xids', greatest(age(s.xmin), age(s.catalog_xmin)))
       from pg_replication_slots s where s.xmin is not null or s.catalog_xmin is not null

@@ -56,6 +56,7 @@ async function open(
   });
   await page.goto(`${served.url(role)}?${new URLSearchParams(place)}`);
   await page.waitForSelector("h1");
+  await page.waitForFunction(() => !document.querySelector(".empty")?.textContent?.startsWith("…"));
   return page;
 }
 
@@ -108,9 +109,6 @@ describe.each(Object.entries(looks))("in %s", (look, options) => {
     for (const [name, place] of Object.entries(await places())) {
       // The checker is no part of the page, whose policy would refuse it.
       const page = await open(place, { ...options, bypassCSP: true });
-      await page.waitForFunction(
-        () => !document.querySelector(".empty")?.textContent?.startsWith("…"),
-      );
       if (shots)
         await page.screenshot({ path: join(shots, `${look}-${name}.png`), fullPage: true });
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -371,6 +369,7 @@ describe("the page", () => {
     await page.keyboard.press("?");
     await page.waitForSelector("dialog >> text=Keys");
     await page.keyboard.press("Escape");
+    await page.waitForSelector("dialog", { state: "detached" });
     await page.keyboard.press("/");
     await page.keyboard.type("report");
     await page.keyboard.press("Enter");
