@@ -1,4 +1,5 @@
 import { Failure } from "../http-answer.ts";
+import { readJson } from "../http-body.ts";
 import { isJobId } from "../text-forms.ts";
 
 /** The largest body of an action: ten thousand ids. */
@@ -16,13 +17,14 @@ export function textOf(params: URLSearchParams, name: string): string | undefine
   return params.get(name) || undefined;
 }
 
+/** Undefined where it is absent or empty. Throws 400 for what is no such number. */
 export function integerOf(
   params: URLSearchParams,
   name: string,
-  { min, max, otherwise }: { min: number; max: number; otherwise: number },
-): number {
+  { min, max }: { min: number; max: number },
+): number | undefined {
   const given = textOf(params, name);
-  if (given === undefined) return otherwise;
+  if (given === undefined) return undefined;
   const value = /^\d{1,15}$/.test(given) ? Number(given) : Number.NaN;
   if (value >= min && value <= max) return value;
   throw badRequest(`${name} must be a whole number from ${min} to ${max}.`);
@@ -33,20 +35,11 @@ export function jobIdOf(value: unknown): string {
   throw badRequest("A job's id is a uuid.");
 }
 
-/** Reads the JSON object of a request. Throws 413 and 400. */
+/** Reads the JSON object of a request. Throws 400, 413, 415. */
 export async function bodyOf(request: Request): Promise<Record<string, unknown>> {
-  if (Number(request.headers.get("content-length") ?? 0) > maxBodyBytes) throw tooLarge();
-  const text = await request.text();
-  if (text.length > maxBodyBytes) throw tooLarge();
-  try {
-    const body: unknown = JSON.parse(text);
-    if (typeof body === "object" && body !== null && !Array.isArray(body)) {
-      return body as Record<string, unknown>;
-    }
-  } catch {}
+  const body = await readJson(request, maxBodyBytes);
+  if (typeof body === "object" && body !== null && !Array.isArray(body)) {
+    return body as Record<string, unknown>;
+  }
   throw badRequest("The body must be a JSON object.");
-}
-
-function tooLarge(): Failure {
-  return new Failure(413, "TOO_LARGE", "Select fewer jobs.");
 }

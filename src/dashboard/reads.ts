@@ -9,9 +9,7 @@ type Read = (settings: Settings, params: URLSearchParams) => Promise<unknown>;
 export const reads: Readonly<Record<string, Read>> = {
   overview: ({ database }, params) =>
     database.call("overview", {
-      p_period_ms: integerOf(params, "period_ms", {
-        ...{ min: 60_000, max: 2_678_400_000, otherwise: 86_400_000 },
-      }),
+      p_period_ms: integerOf(params, "period_ms", { min: 60_000, max: 2_678_400_000 }),
     }),
 
   async jobs({ database }, params) {
@@ -21,7 +19,7 @@ export const reads: Readonly<Record<string, Read>> = {
     return database.call("list", {
       p_filter: {
         ...filterOf((name) => params.get(name)),
-        limit: integerOf(params, "limit", { min: 1, max: 500, otherwise: 50 }),
+        limit: integerOf(params, "limit", { min: 1, max: 500 }) ?? 50,
         look_at: lookAt,
         ...(after !== undefined && { after: jobIdOf(after) }),
       },
@@ -51,19 +49,16 @@ export const reads: Readonly<Record<string, Read>> = {
     return { ...(kinds as object), timings: (timings as { kinds: unknown }).kinds };
   },
 
-  accounts: ({ database }, params) => {
-    const p_after = textOf(params, "after");
-    return database.call("accounts", { p_limit: 100, ...(p_after !== undefined && { p_after }) });
-  },
+  accounts: ({ database }, params) =>
+    database.call("accounts", { p_limit: 100, p_after: textOf(params, "after") }),
 
   async account({ database }, params) {
     const p_account = textOf(params, "account");
     if (p_account === undefined) throw badRequest("account must be the name of an account.");
-    const before = textOf(params, "before");
-    const p_before = before && integerOf(params, "before", { min: 1, max: 1e15, otherwise: 1 });
+    const p_before = beforeOf(params);
     const [credits, entries, holds] = await Promise.all([
       database.call("credits", { p_account }),
-      database.call("entries", { p_account, p_limit: 100, ...(p_before && { p_before }) }),
+      database.call("entries", { p_account, p_limit: 100, p_before }),
       database.call("holds", { p_account, p_limit: 100 }),
     ]);
     return { credits, ...(entries as object), holds };
@@ -73,14 +68,15 @@ export const reads: Readonly<Record<string, Read>> = {
 
   workers: ({ database }) => database.call("workers", {}),
 
-  alerts: ({ database }, params) => {
-    const p_before = textOf(params, "before")
-      ? integerOf(params, "before", { min: 1, max: 1e15, otherwise: 1 })
-      : undefined;
-    return database.call("alerts", {
+  alerts: ({ database }, params) =>
+    database.call("alerts", {
       p_limit: 100,
+      p_before: beforeOf(params),
       p_open: params.get("open") === "1",
-      ...(p_before !== undefined && { p_before }),
-    });
-  },
+    }),
 };
+
+/** The place where the page before ended, in lists that go by numbers. */
+function beforeOf(params: URLSearchParams): number | undefined {
+  return integerOf(params, "before", { min: 1, max: 1e15 });
+}

@@ -45,19 +45,19 @@ export async function drainJobs(door: Door, request: Request): Promise<Response>
 
 /** Under which name the overview shows the last of such drains. */
 function triggerOf(given: string | null): string {
-  if (given === null) return "http";
-  try {
-    return text("trigger", given, { maxBytes: 100 });
-  } catch (error) {
-    throw new Failure(400, "BAD_QUERY", String((error as Error).message));
-  }
+  return given === null ? "http" : inQuery(() => text("trigger", given, { maxBytes: 100 }));
 }
 
 /** What a caller may ask for beside the bounds that the server has set. */
 function lingering(given: string | null): Pick<DrainOptions, "linger"> {
   if (given === null) return {};
+  return { linger: inQuery(() => durationMs("linger", given, { max: maxLingerMs })) };
+}
+
+/** What `read` makes of a parameter; where it throws, 400 says why. */
+function inQuery<T>(read: () => T): T {
   try {
-    return { linger: durationMs("linger", given, { max: maxLingerMs }) };
+    return read();
   } catch (error) {
     throw new Failure(400, "BAD_QUERY", String((error as Error).message));
   }

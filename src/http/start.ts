@@ -1,12 +1,12 @@
 import type { JobDefinition } from "../define.ts";
 import { InvalidArgumentError, InvalidPayloadError, LeaseholdError } from "../errors.ts";
 import { Failure, json } from "../http-answer.ts";
+import { readJson } from "../http-body.ts";
 import { toJsonValue } from "../json.ts";
 import { text } from "../options.ts";
 import { refuseOtherOrigins } from "../same-origin.ts";
 import { validatePayload } from "../standard-schema.ts";
 import type { StartAnswer, StartOptions } from "../start.ts";
-import { readJson } from "./body.ts";
 import { type Caller, callerOf } from "./caller.ts";
 import type { Door } from "./door.ts";
 import type { ListedJob } from "./settings.ts";

@@ -33,7 +33,12 @@ async function begin(...options: string[]): Promise<string> {
 const act = (url: string, headers: Record<string, string> = {}) =>
   fetch(`${url}?api=act`, {
     method: "POST",
-    headers: { origin: new URL(url).origin, "x-leasehold-dashboard": "1", ...headers },
+    headers: {
+      origin: new URL(url).origin,
+      "x-leasehold-dashboard": "1",
+      "content-type": "application/json",
+      ...headers,
+    },
     body: JSON.stringify({ action: "pause", kind: "mail" }),
   });
 

@@ -1,3 +1,5 @@
+import { Deferred } from "../../background.ts";
+import { inTime } from "../../in-time.ts";
 import type { FullDatabase } from "../../lazy-database.ts";
 import { schemaChecksum, schemaVersion } from "../../schema/render.ts";
 import type { DatabaseFacts, Facts, RouteAnswer } from "./facts.ts";
@@ -45,26 +47,21 @@ async function timed(database: FullDatabase): Promise<[DatabaseFacts, Facts["clo
 /** Whether what is notified through the pool comes to a connection that listens. */
 async function notificationsOf(database: FullDatabase): Promise<Facts["notifications"]> {
   const token = crypto.randomUUID();
-  let heard: () => void = () => undefined;
-  const arrived = new Promise<boolean>((resolve) => {
-    heard = () => resolve(true);
-  });
+  const heard = new Deferred<void>();
   const onNotification = (payload: string) => {
-    if (payload.includes(token)) heard();
+    if (payload.includes(token)) heard.resolve();
   };
   const listening = await database
     .listen({ onNotification, onLost: () => undefined })
     .catch(() => null);
   if (listening === null) return "none";
-  let timer: ReturnType<typeof setTimeout> | undefined;
   try {
     await database.call("worker_echo", { p_token: token });
-    const late = new Promise<boolean>((resolve) => {
-      timer = setTimeout(() => resolve(false), withinMs);
-    });
-    return (await Promise.race([arrived, late])) ? "arrive" : "lost";
+    return await inTime(heard.promise, withinMs).then(
+      () => "arrive",
+      () => "lost",
+    );
   } finally {
-    clearTimeout(timer);
     await listening.close();
   }
 }

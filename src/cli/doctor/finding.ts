@@ -9,7 +9,7 @@ export interface Finding {
   readonly fix: string;
 }
 
-export const finding =
+const finding =
   (severity: Severity) =>
   (check: string, text: string, fix: string): Finding => ({ check, severity, finding: text, fix });
 

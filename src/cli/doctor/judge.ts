@@ -65,11 +65,6 @@ function schema({ database, own, schemaName }: Facts): Finding[] {
   return [warning("schema", text, migrate)];
 }
 
-const rules: Readonly<Record<string, string>> = {
-  rights: "is open to public, anon or authenticated, has no row level security, or can be shadowed",
-  indexes: "is an index that is not valid",
-};
-
 function rights({ database, schemaName }: Facts): Finding[] {
   const {
     exposed,
@@ -89,11 +84,14 @@ function rights({ database, schemaName }: Facts): Finding[] {
 }
 
 function unsound(database: Facts["database"]): Finding[] {
-  return database.schema.unsound.map(({ rule, id }) =>
-    rule === "indexes"
-      ? critical("indexes", `${id} ${rules.indexes}`, `reindex index concurrently ${id};`)
-      : critical("rights", `${id} ${rules[rule] ?? rule}`, "npx leasehold migrate"),
-  );
+  return database.schema.unsound.map(({ rule, id }) => {
+    if (rule === "indexes") {
+      const fix = `reindex index concurrently ${id};`;
+      return critical("indexes", `${id} is an index that is not valid`, fix);
+    }
+    const text = `${id} is open to public, anon or authenticated, has no row level security, or can be shadowed`;
+    return critical("rights", text, "npx leasehold migrate");
+  });
 }
 
 function clock({ clock: { aheadMs, tripMs } }: Facts): Finding[] {

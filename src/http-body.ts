@@ -1,4 +1,4 @@
-import { Failure } from "../http-answer.ts";
+import { Failure } from "./http-answer.ts";
 
 /**
  * The body as JSON; undefined where it is empty. Only `application/json` (or `…+json`) is read: a page
