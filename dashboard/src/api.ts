@@ -1,15 +1,5 @@
 import { signal } from "@preact/signals";
 
-/** A failure that the page can show as it is. */
-export class ApiError extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
-    super(message);
-    this.status = status;
-  }
-}
-
 export interface Session {
   readonly role: "admin" | "read";
   readonly name: string | null;
@@ -21,17 +11,18 @@ export const isAdmin = (): boolean => session.value?.role === "admin";
 
 const withinMs = 20_000;
 
+/** Rejects with a message that the page can show as it is. */
 async function ask(url: string, init: RequestInit): Promise<unknown> {
   let response: Response;
   try {
     response = await fetch(url, { ...init, signal: AbortSignal.timeout(withinMs) });
   } catch {
-    throw new ApiError(0, "The server does not answer.");
+    throw new Error("The server does not answer.");
   }
   const body = await response.json().catch(() => undefined);
   if (response.ok && body !== undefined) return body;
   const message = body?.error?.message ?? "Sign in again: the server no longer answers this page.";
-  throw new ApiError(response.status, message);
+  throw new Error(message);
 }
 
 const urlOf = (params: Readonly<Record<string, string>>) =>

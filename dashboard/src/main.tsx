@@ -197,7 +197,7 @@ function onKey(event: KeyboardEvent): void {
   )
     return;
   const onList = place.value.view === "jobs";
-  const job = onList ? listed.value[cursor.value] : undefined;
+  const job = onList ? listed.value[cursor.value] : shownJob();
   const move = (by: number) => {
     cursor.value = Math.min(Math.max(cursor.value + by, 0), Math.max(listed.value.length - 1, 0));
     document.querySelector("tr.here")?.scrollIntoView({ block: "nearest" });
@@ -209,16 +209,24 @@ function onKey(event: KeyboardEvent): void {
     ["/", toFilter],
   ]);
   if (onList) acts.set("j", () => move(1)).set("k", () => move(-1));
-  if (job !== undefined) {
+  if (job !== undefined && onList) {
     const onControl = target.closest("a, button") !== null;
     if (!onControl) acts.set("Enter", () => go({ view: "job", id: job.id }));
     if (isAdmin()) acts.set("x", () => toggle(job.id));
-    if (isAdmin() && verbs.retry.may(job)) acts.set("r", () => void rerun(job));
+  }
+  if (job !== undefined && isAdmin() && verbs.retry.may(job)) {
+    acts.set("r", () => void rerun(job));
   }
   const act = acts.get(event.key);
   if (act === undefined) return;
   event.preventDefault();
   act();
+}
+
+/** The job whose view is open. */
+function shownJob(): Job | undefined {
+  const { view, id } = place.value;
+  return view === "job" ? listed.value.find((job) => job.id === id) : undefined;
 }
 
 function openHelp(): void {

@@ -377,6 +377,9 @@ describe("the page", () => {
     await page.locator("h1").click();
     await page.keyboard.press("Enter");
     await page.waitForSelector(".timeline");
+    await page.keyboard.press("r");
+    await page.waitForSelector("h1 .badge.queued");
+    expect(await count(`id = '${new URL(page.url()).searchParams.get("id")}' and run = 2`)).toBe(1);
   });
 
   test("shows what changes by itself, and asks nothing while it is hidden or held still", async () => {

@@ -4,16 +4,13 @@ import { count } from "../format.ts";
 import { askAgain } from "../live.ts";
 import type { Job } from "../types.ts";
 
-/** What one can do to jobs, in the words of the SQL functions. */
+/** What one can do to jobs: each is an SQL function of one job, and a command. */
 export type Verb = "retry" | "cancel" | "run_now" | "remove";
 
 export interface VerbWords {
   readonly title: string;
   readonly done: string;
   readonly may: (job: Pick<Job, "status">) => boolean;
-  /** The SQL function of one job, and the CLI's command. */
-  readonly sql: string;
-  readonly cli: string;
 }
 
 export const verbs: Readonly<Record<Verb, VerbWords>> = {
@@ -21,29 +18,21 @@ export const verbs: Readonly<Record<Verb, VerbWords>> = {
     title: "Re-run",
     done: "queued again",
     may: ({ status }) => status === "failed" || status === "cancelled",
-    sql: "retry",
-    cli: "retry",
   },
   cancel: {
     title: "Cancel",
     done: "cancelled, or asked to stop",
     may: ({ status }) => status === "queued" || status === "running",
-    sql: "cancel",
-    cli: "cancel",
   },
   run_now: {
     title: "Run now",
     done: "due at once",
     may: ({ status }) => status === "queued",
-    sql: "run_now",
-    cli: "run-now",
   },
   remove: {
     title: "Remove",
     done: "removed",
     may: ({ status }) => status !== "queued" && status !== "running",
-    sql: "remove",
-    cli: "remove",
   },
 };
 

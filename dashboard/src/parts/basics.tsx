@@ -48,23 +48,20 @@ export function Badge({ status }: { status: Status }) {
   return <span class={`badge ${status}`}>{status}</span>;
 }
 
-/** Where nothing is shown: why, or that it is on its way. */
+/** Where nothing is shown: why, or without `children` that it is on its way. */
 export function Nothing({
   error,
-  loading,
-  children,
+  children = "…",
 }: {
   error: string | undefined;
-  loading: boolean;
-  children: ComponentChildren;
+  children?: ComponentChildren;
 }) {
-  if (error !== undefined)
-    return (
-      <p class="empty bad" role="alert">
-        {error}
-      </p>
-    );
-  return <p class="empty">{loading ? "…" : children}</p>;
+  if (error === undefined) return <p class="empty">{children}</p>;
+  return (
+    <p class="empty bad" role="alert">
+      {error}
+    </p>
+  );
 }
 
 /** What was last known stands below; it could not be asked again. */

@@ -15,12 +15,7 @@ export function AlertsView() {
     { open, before },
     5_000,
   );
-  if (data === undefined)
-    return (
-      <Nothing error={error} loading>
-        –
-      </Nothing>
-    );
+  if (data === undefined) return <Nothing error={error} />;
   const unseen = data.alerts.filter(({ acknowledged_at }) => acknowledged_at === null);
   return (
     <>

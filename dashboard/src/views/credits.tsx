@@ -18,12 +18,7 @@ function AccountsView() {
     { after },
     5_000,
   );
-  if (data === undefined)
-    return (
-      <Nothing error={error} loading>
-        –
-      </Nothing>
-    );
+  if (data === undefined) return <Nothing error={error} />;
   return (
     <>
       <Stale error={error} />
@@ -111,12 +106,7 @@ function CheckButton() {
 function AccountView({ account }: { account: string }) {
   const before = place.value.before ?? "";
   const { data, error } = useAsked<AccountPage>("account", { account, before }, 5_000);
-  if (data === undefined)
-    return (
-      <Nothing error={error} loading>
-        –
-      </Nothing>
-    );
+  if (data === undefined) return <Nothing error={error} />;
   return (
     <>
       <Stale error={error} />

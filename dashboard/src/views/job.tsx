@@ -8,26 +8,19 @@ import { confirmed } from "../parts/dialog.tsx";
 import { Tree } from "../parts/tree.tsx";
 import { go, place } from "../route.ts";
 import type { Inspected, Job, JobEvent } from "../types.ts";
+import { listed } from "./jobs.tsx";
 
 export function JobView() {
   const id = place.value.id ?? "";
   const { data, error } = useAsked<Inspected | null>("job", { id });
   const job = data?.job;
   useEffect(() => {
-    const onRerun = (event: KeyboardEvent) => {
-      const inField = (event.target as HTMLElement).closest("input, textarea, dialog");
-      if (event.key === "r" && !inField && !event.metaKey && !event.ctrlKey && job && isAdmin()) {
-        if (verbs.retry.may(job)) void act("retry", job);
-      }
-    };
-    addEventListener("keydown", onRerun);
-    return () => removeEventListener("keydown", onRerun);
+    if (job) listed.value = [job];
   });
-  if (!data || !job) {
+  if (data === undefined) return <Nothing error={error} />;
+  if (data === null || job === undefined) {
     return (
-      <Nothing error={error} loading={data === undefined}>
-        There is no job {id}: it was pruned or removed, or never was.
-      </Nothing>
+      <Nothing error={error}>There is no job {id}: it was pruned or removed, or never was.</Nothing>
     );
   }
   return (
@@ -328,8 +321,8 @@ function Commands({ job }: { job: Job }) {
         .map((verb) => (
           <details key={verb} class="card">
             <summary>{verbs[verb].title}</summary>
-            <Copyable text={`npx leasehold ${verbs[verb].cli} ${shell(job.id)}`} />
-            <Copyable text={`select leasehold.${verbs[verb].sql}('${job.id}');`} />
+            <Copyable text={`npx leasehold ${verb.replace("_", "-")} ${shell(job.id)}`} />
+            <Copyable text={`select leasehold.${verb}('${job.id}');`} />
           </details>
         ))}
       <details class="card">

@@ -59,9 +59,7 @@ export function JobsView() {
       <Stale error={page.data && page.error} />
       {isAdmin() && <Selection jobs={jobs} filter={filter} counts={counts.data} />}
       {jobs.length === 0 ? (
-        <Nothing error={page.error} loading={page.data === undefined}>
-          {page.data?.next ? "None among the newest ten thousand." : "No job matches."}
-        </Nothing>
+        <Nothing error={page.error}>{page.data && nothingIn(page.data)}</Nothing>
       ) : (
         <Table jobs={jobs} />
       )}
@@ -75,6 +73,10 @@ export function JobsView() {
       </div>
     </>
   );
+}
+
+function nothingIn({ next }: JobsPage): string {
+  return next === null ? "No job matches." : "None among the newest ten thousand.";
 }
 
 function Tabs({ filter, counts }: { filter: Record<string, string>; counts: Counts | undefined }) {

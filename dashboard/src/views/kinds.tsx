@@ -11,12 +11,7 @@ const nearShare = 0.8;
 
 export function KindsView() {
   const { data, error } = useAsked<Kinds>("kinds", {}, 5_000);
-  if (data === undefined)
-    return (
-      <Nothing error={error} loading>
-        –
-      </Nothing>
-    );
+  if (data === undefined) return <Nothing error={error} />;
   const timings = new Map(data.timings.map((timing) => [timing.kind, timing]));
   const names = new Set([...data.kinds.map(({ kind }) => kind), ...timings.keys()]);
   const kinds = new Map(data.kinds.map((kind) => [kind.kind, kind]));

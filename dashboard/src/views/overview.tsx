@@ -15,12 +15,7 @@ const periods: readonly [string, number][] = [
 export function OverviewView() {
   const period = place.value.period ?? "86400000";
   const { data, error } = useAsked<Overview>("overview", { period_ms: period });
-  if (data === undefined)
-    return (
-      <Nothing error={error} loading>
-        –
-      </Nothing>
-    );
+  if (data === undefined) return <Nothing error={error} />;
   const within = periods.find(([, ms]) => String(ms) === period)?.[0] ?? duration(Number(period));
   return (
     <>

@@ -5,12 +5,7 @@ import type { Worker } from "../types.ts";
 
 export function WorkersView() {
   const { data, error } = useAsked<{ workers: readonly Worker[] }>("workers");
-  if (data === undefined)
-    return (
-      <Nothing error={error} loading>
-        –
-      </Nothing>
-    );
+  if (data === undefined) return <Nothing error={error} />;
   return (
     <>
       <Stale error={error} />
