@@ -4,15 +4,16 @@ import { useDatabase } from "./support/calls.ts";
 
 describe.each(backends)("counts on %s", (backend) => {
   const fixture = useDatabase(backend);
-  const { call, enqueue, running } = fixture;
+  const { call, rows, put } = fixture;
 
-  /** One job of each status, the queued one last. */
+  /** One job of each status; the newest is queued, the next running. */
   async function oneOfEach(options: object): Promise<void> {
-    await call("fail", await running(options), 1, { code: "E" }, true);
-    await call("complete", await running(options), 1);
-    await call("cancel", await enqueue(options));
-    await running(options);
-    await enqueue(options);
+    const ids = await put(options, options, options, options, options);
+    const [_, running, cancelled, completed, failed] = ids;
+    for (const id of [running, completed, failed]) await rows("claim_job", id);
+    await call("fail", failed, 1, { code: "E" }, true);
+    await call("complete", completed, 1);
+    await call("cancel", cancelled);
   }
 
   test("counts the jobs that a filter names, by status", async () => {
@@ -54,17 +55,16 @@ describe.each(backends)("counts on %s", (backend) => {
 
 describe.each(backends)("a list that looks at so many on %s", (backend) => {
   const fixture = useDatabase(backend);
-  const { call, enqueue, running } = fixture;
+  const { call, rows, put } = fixture;
   const list = async (filter: object) => {
     const { jobs, next } = await call("list", filter);
     return { ids: jobs.map(({ id }: { id: string }) => id), next };
   };
 
   test("ends the page where it has looked at them, and goes on from there", async () => {
-    const rare = [await enqueue({ owner: "ann" }), await enqueue({ owner: "ann" })];
-    const others = [];
-    for (let i = 0; i < 4; i += 1) others.push(await enqueue({ owner: "bob" }));
-    const newest = await enqueue({ owner: "ann" });
+    const [ann, bob] = [{ owner: "ann" }, { owner: "bob" }];
+    const [newest, ...older] = await put(ann, ann, bob, bob, bob, bob, ann);
+    const [others, rare] = [older.slice(0, 4).reverse(), older.slice(4).reverse()];
     const filter = { owner: "ann", look_at: 3 };
     const first = await list(filter);
     expect(first).toEqual({ ids: [newest], next: others[2] });
@@ -74,8 +74,7 @@ describe.each(backends)("a list that looks at so many on %s", (backend) => {
   });
 
   test("is a page like any other where it finds enough", async () => {
-    const ids: string[] = [];
-    for (let i = 0; i < 5; i += 1) ids.unshift(await enqueue());
+    const ids = await put({}, {}, {}, {}, {});
     const filter = { limit: 2, look_at: 4 };
     expect(await list(filter)).toEqual({ ids: ids.slice(0, 2), next: ids[1] });
     expect(await list({ ...filter, after: ids[1] })).toEqual({
@@ -87,9 +86,9 @@ describe.each(backends)("a list that looks at so many on %s", (backend) => {
   });
 
   test("looks at failed jobs alone where only those are asked for", async () => {
-    const failed = await running();
+    const [, , , failed] = await put({}, {}, {}, {});
+    await rows("claim_job", failed);
     await call("fail", failed, 1, {}, true);
-    for (let i = 0; i < 3; i += 1) await enqueue();
     const one = { ids: [failed], next: null };
     expect(await list({ status: "failed", look_at: 2 })).toEqual(one);
     expect(await list({ status: ["failed"], look_at: 2 })).toEqual(one);

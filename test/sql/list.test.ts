@@ -1,19 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { backends } from "../support/databases.ts";
-import { json, type Row, useDatabase } from "./support/calls.ts";
+import { type Row, useDatabase } from "./support/calls.ts";
 
 const iso = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
 
 describe.each(backends)("list on %s", (backend) => {
   const fixture = useDatabase(backend);
-  const { call, enqueue, running, changes, query, age, session } = fixture;
+  const { call, enqueue, put, running, changes, query, age, session } = fixture;
   const idsOf = async (filter: object) =>
     (await call("list", filter)).jobs.map(({ id }: Row) => id);
-  /** Jobs in one call, so that their ids are in order; answers them newest first. */
-  const put = async (...jobs: object[]): Promise<string[]> =>
-    (await call("enqueue_many", json(jobs.map((job) => ({ kind: "k", ...job })))))
-      .map(({ id }: Row) => id)
-      .reverse();
 
   test("shows what is short of a job", async () => {
     const id = await running({ key: "a", owner: "ann", priority: 2, start_within_ms: 60_000 });

@@ -136,16 +136,17 @@ describe.concurrent("a storm of notifications", () => {
     };
     await place.idle(jobber({ ...watching, call }), never);
     const storm = setInterval(() => hear("0 job"), 0);
-    const looksPerSecond = async (ms: number) => {
+    const looksWithin = async (ms: number) => {
       const [before, since] = [countOf(watching, "claim"), performance.now()];
       await pass(ms);
-      return ((countOf(watching, "claim") - before) * 1_000) / (performance.now() - since);
+      return { looks: countOf(watching, "claim") - before, ms: performance.now() - since };
     };
-    // Twenty at once, and then one every 5 ms.
-    expect(await looksPerSecond(1_000)).toBeLessThanOrEqual(225);
-    expect(await looksPerSecond(1_000)).toBeLessThanOrEqual(205);
+    // Twenty at once, whenever it has rested (so after a stall of this machine too), else one every 5 ms.
+    const busy = await looksWithin(2_000);
+    expect(busy.looks).toBeLessThanOrEqual(20 + busy.ms / 5 + 1);
     broken = true;
-    expect(await looksPerSecond(1_500)).toBeLessThanOrEqual(5);
+    const failing = await looksWithin(1_500);
+    expect(failing.looks).toBeLessThanOrEqual(8);
     clearInterval(storm);
   });
 });
