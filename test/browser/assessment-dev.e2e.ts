@@ -4,6 +4,7 @@ import { cardOf, showsBalance, submitOn } from "./support/assessment.ts";
 import { launchChromium } from "./support/chromium.ts";
 import { installApp, type NextApp } from "./support/next-app.ts";
 import { type NextServer, serve } from "./support/next-server.ts";
+import { sees } from "./support/sees.ts";
 import { until } from "./support/until.ts";
 
 let app: NextApp;
@@ -38,7 +39,7 @@ test("one command brings a database and the page, and takes all of it away again
     const page = await (await browser.newContext()).newPage();
     await page.goto(server.url);
     await page.click("button[value=ann]");
-    await page.waitForSelector("#address");
+    await sees(page, "#address");
     await showsBalance(page, 3, 0);
     await submitOn(page, "12 Mill Lane");
     const card = await cardOf(page, "completed", 60_000);

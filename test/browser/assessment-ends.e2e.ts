@@ -13,6 +13,7 @@ import {
 import { launchChromium } from "./support/chromium.ts";
 import type { NextServer } from "./support/next-server.ts";
 import { creditsOf, entriesOf, grant, jobsOf, violations } from "./support/points.ts";
+import { sees } from "./support/sees.ts";
 import { until } from "./support/until.ts";
 
 const notCharged = "The assessment failed. You were not charged: your point is back.";
@@ -60,10 +61,12 @@ describe("the process is killed in the middle", () => {
     const page = await pageOf(browser, server, "ann");
     app.outside.hold();
     await submitOn(page, "1 Crash Court");
-    await page.waitForSelector("text=Asking about flood");
+    await sees(page, "text=Asking about flood");
+    // The server's part is there anew: where its request breaks off, Next leaves the page for the browser's own.
+    await showsBalance(page, 0, 1);
     await server.kill();
     const killedAt = performance.now();
-    await page.waitForSelector("text=No connection");
+    await sees(page, "text=No connection");
 
     app.outside.release();
     server = await app.serve(lease);

@@ -12,6 +12,7 @@ import {
 import { launchChromium } from "./support/chromium.ts";
 import type { NextServer } from "./support/next-server.ts";
 import { entriesOf, grant, jobsOf } from "./support/points.ts";
+import { sees } from "./support/sees.ts";
 import { until } from "./support/until.ts";
 
 let app: Assessment;
@@ -40,7 +41,7 @@ async function inTheMiddle(user: string, locale?: string): Promise<Page> {
   const page = await pageOf(browser, server, user, locale);
   app.outside.hold();
   await submitOn(page, `12 Mill Lane of ${user}`);
-  await page.waitForSelector("text=Asking about flood");
+  await sees(page, "text=Asking about flood");
   return page;
 }
 
@@ -51,15 +52,15 @@ test("who signs in has points once, and may not spend more than them", async () 
     await page.click("button[value=ben]");
     await showsBalance(page, 1, 0);
     await page.click("text=Sign out");
-    await page.waitForSelector("text=Who are you?");
+    await sees(page, "text=Who are you?");
   }
   await page.click("button[value=ben]");
-  await page.waitForSelector("#address");
+  await sees(page, "#address");
   await submitOn(page, "5 Only Street");
   expect(await cardOf(page, "completed")).toContain("Safe enough");
   await showsBalance(page, 0, 0);
   await submitOn(page, "6 Too Many Street");
-  await page.waitForSelector("text=You have no point left. Nothing was started or charged.");
+  await sees(page, "text=You have no point left. Nothing was started or charged.");
   expect(await jobsOf(app.database, "ben")).toHaveLength(1);
 });
 
@@ -72,7 +73,7 @@ test("a submit is followed to its result in every tab, and a second one is told 
   await other.goto(server.url);
   expect(await cardOf(other, "running")).toContain("12 Mill Lane of carol");
   await submitOn(other, "99 Second Street");
-  await other.waitForSelector("text=already running, so no second one was started");
+  await sees(other, "text=already running, so no second one was started");
   const followed = (each: Page) => each.getAttribute("[data-job]", "data-job");
   expect(await followed(other)).toBe(await followed(page));
 
@@ -83,9 +84,9 @@ test("a submit is followed to its result in every tab, and a second one is told 
     expect(card).toContain("Your assessment is ready. It has cost one point.");
     expect(card).toContain("50 of 100");
     await showsBalance(each, 2, 0);
-    await each.waitForSelector(".list >> text=12 Mill Lane of carol");
+    await sees(each, ".list >> text=12 Mill Lane of carol");
   }
-  await other.waitForSelector("text=already running", { state: "detached" });
+  await sees(other, "text=already running", { state: "detached" });
   expect(await jobsOf(app.database, "carol")).toHaveLength(1);
   expect(await entriesOf(app.database, "carol")).toEqual(["grant", "hold", "capture"]);
 });
@@ -119,11 +120,11 @@ test("notices are in the browser's language", async () => {
 test("a connection that is away leaves the last value, and is gone on with when it is back", async () => {
   const page = await inTheMiddle("gina");
   await page.context().setOffline(true);
-  await page.waitForSelector("text=No connection. This is the last we know");
+  await sees(page, "text=No connection. This is the last we know");
   expect(await cardOf(page, "running")).toContain("12 Mill Lane of gina");
   expect(await page.getAttribute("progress", "value")).toBe("5");
   await page.context().setOffline(false);
-  await page.waitForSelector("text=No connection", { state: "detached" });
+  await sees(page, "text=No connection", { state: "detached" });
   app.outside.release();
   await cardOf(page, "completed");
 });

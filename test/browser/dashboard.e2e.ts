@@ -5,6 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { launchChromium } from "./support/chromium.ts";
 import { hostile, type Served, seed, serveDashboard } from "./support/dashboard.ts";
+import { sees } from "./support/sees.ts";
 import { until } from "./support/until.ts";
 
 // What stands in the page, for the functions that run there: DOM's types would be those of all files.
@@ -55,7 +56,7 @@ async function open(
     }
   });
   await page.goto(`${served.url(role)}?${new URLSearchParams(place)}`);
-  await page.waitForSelector("h1");
+  await sees(page, "h1");
   await page.waitForFunction(() => !document.querySelector(".empty")?.textContent?.startsWith("…"));
   return page;
 }
@@ -175,20 +176,20 @@ describe("names and texts of any kind", () => {
   test("work in every link, after a reload and with the back button", async () => {
     const page = await open({ view: "job", id: await idOf("generation = 2") });
     await page.click(".facts a >> nth=1"); // its key
-    await page.waitForSelector("tr[data-job]");
+    await sees(page, "tr[data-job]");
     expect(await page.locator("tr[data-job]").count()).toBe(1);
     expect(await page.inputValue("#filter-key")).toBe(hostile.key);
     expect(await page.inputValue("#filter-kind")).toBe(hostile.kind);
     await page.reload();
-    await page.waitForSelector("tr[data-job]");
+    await sees(page, "tr[data-job]");
     expect(await page.inputValue("#filter-key")).toBe(hostile.key);
     await page.goBack();
-    await page.waitForSelector(".timeline");
+    await sees(page, ".timeline");
     await page.click(`text=${hostile.account} >> nth=0`);
-    await page.waitForSelector("text=Entries");
+    await sees(page, "text=Entries");
     expect(await page.textContent("h1")).toBe(hostile.account);
     await page.reload();
-    await page.waitForSelector("text=Entries");
+    await sees(page, "text=Entries");
     expect(await page.textContent("main")).toContain('a "reference" <b>');
   });
 
@@ -206,21 +207,21 @@ describe("acts", () => {
     const id = await idOf("status = 'failed'");
     const page = await open({ view: "job", id });
     await page.dblclick("button:has-text('Re-run')");
-    await page.waitForSelector("h1 .badge.queued");
+    await sees(page, "h1 .badge.queued");
     expect(await count(`id = '${id}' and status = 'queued' and run = 2`)).toBe(1);
-    await page.waitForSelector("text=retried");
+    await sees(page, "text=retried");
   });
 
   test("of two browsers one wins, and the other is told", async () => {
     const id = await idOf("status = 'failed'");
     const [one, other] = [await open({ view: "job", id }), await open({ view: "job", id })];
     await other.click("button:has-text('Hold still')");
-    await other.waitForSelector("h1 .badge.failed");
+    await sees(other, "h1 .badge.failed");
     await one.click("button:has-text('Re-run')");
     await notice(one, /1 job queued again/);
     await other.click("button:has-text('Re-run')");
     await notice(other, /its status is another by now/);
-    await other.waitForSelector("h1 .badge.queued");
+    await sees(other, "h1 .badge.queued");
     expect(await count(`id = '${id}' and run = 2`)).toBe(1);
   });
 
@@ -228,7 +229,7 @@ describe("acts", () => {
     const id = await idOf("status = 'failed' and key = 'report 7'");
     await served.query("select leasehold.enqueue('report', '{}', '{\"key\": \"report 7\"}')");
     const page = await open({ view: "job", id });
-    await page.waitForSelector("text=Its key is held by");
+    await sees(page, "text=Its key is held by");
     await page.click("button:has-text('Re-run')");
     await notice(page, /another unfinished job has its key/);
     expect(await count(`id = '${id}' and status = 'failed'`)).toBe(1);
@@ -260,10 +261,10 @@ describe("acts", () => {
     await notice(page, /1 job due at once/);
     expect(await count("kind = 'hourly' and run_after <= now()")).toBe(1);
     await page.click("button:has-text('Cancel')");
-    await page.waitForSelector("h1 .badge.cancelled");
+    await sees(page, "h1 .badge.cancelled");
     await page.click("button:has-text('Remove')");
     await page.click("dialog button.primary");
-    await page.waitForSelector("h1:has-text('Jobs')");
+    await sees(page, "h1:has-text('Jobs')");
     expect(await count("kind = 'hourly'")).toBe(0);
   });
 
@@ -283,11 +284,11 @@ describe("acts", () => {
     const holder = "select leasehold.enqueue('report', '{}', '{\"key\": \"report 3\"}')";
     await served.query(holder);
     const page = await open({ view: "jobs", status: "failed", kind: "report" });
-    await page.waitForSelector("text=failed 630");
+    await sees(page, "text=failed 630");
     await page.check("text=Select all on this page");
     await page.check("text=/all 630 that match/");
     await page.click(".selection button:has-text('Re-run')");
-    await page.waitForSelector("dialog >> text=Type 630 to confirm");
+    await sees(page, "dialog >> text=Type 630 to confirm");
     expect(await page.isDisabled("dialog button.primary")).toBe(true);
     await page.fill("dialog input", "63");
     expect(await page.isDisabled("dialog button.primary")).toBe(true);
@@ -333,7 +334,7 @@ describe("acts", () => {
   test("the books are checked", async () => {
     const page = await open({ view: "credits" });
     await page.click("text=Check the books");
-    await page.waitForSelector("text=They balance.");
+    await sees(page, "text=They balance.");
   });
 
   test("who may only look has no button that acts", async () => {
@@ -362,30 +363,30 @@ describe("the page", () => {
     await page.keyboard.press("k");
     await until(async () => (await here()) === rows[1], "the second row");
     await page.keyboard.press("x");
-    await page.waitForSelector("text=1 selected");
+    await sees(page, "text=1 selected");
     await page.keyboard.press("r");
     await notice(page, /1 job queued again/);
     expect(await count(`id = '${rows[1]}' and status = 'queued'`)).toBe(1);
     await page.keyboard.press("?");
-    await page.waitForSelector("dialog >> text=Keys");
+    await sees(page, "dialog >> text=Keys");
     await page.keyboard.press("Escape");
-    await page.waitForSelector("dialog", { state: "detached" });
+    await sees(page, "dialog", { state: "detached" });
     await page.keyboard.press("/");
     await page.keyboard.type("report");
     await page.keyboard.press("Enter");
     await until(() => new URL(page.url()).searchParams.get("kind") === "report", "the filter");
     await page.locator("h1").click();
     await page.keyboard.press("Enter");
-    await page.waitForSelector(".timeline");
+    await sees(page, ".timeline");
     await page.keyboard.press("r");
-    await page.waitForSelector("h1 .badge.queued");
+    await sees(page, "h1 .badge.queued");
     expect(await count(`id = '${new URL(page.url()).searchParams.get("id")}' and run = 2`)).toBe(1);
   });
 
   test("shows what changes by itself, and asks nothing while it is hidden or held still", async () => {
     const page = await open({ view: "jobs" });
     await served.query("select leasehold.enqueue('new one', '{}', '{}')");
-    await page.waitForSelector("text=new one", { timeout: 15_000 });
+    await sees(page, "text=new one", { timeout: 15_000 });
     await page.click("button:has-text('Hold still')");
     await page.waitForTimeout(500);
     const before = served.requests();
@@ -397,12 +398,12 @@ describe("the page", () => {
 
   test("keeps what it knows while the database is away, says so, and goes on by itself", async () => {
     const page = await open({ view: "jobs" });
-    await page.waitForSelector("tr[data-job]");
+    await sees(page, "tr[data-job]");
     await served.crash();
-    await page.waitForSelector("text=What you see is from before.", { timeout: 40_000 });
+    await sees(page, "text=What you see is from before.", { timeout: 40_000 });
     expect(await page.locator("tr[data-job]").count()).toBeGreaterThan(0);
     await served.startAgain();
-    await page.waitForSelector(".stale", { state: "detached", timeout: 40_000 });
+    await sees(page, ".stale", { state: "detached", timeout: 40_000 });
     // The browser's own words about answers of 503.
     troubles.splice(0, troubles.length, ...troubles.filter((said) => !/503/.test(said)));
   });
@@ -413,7 +414,7 @@ describe("the page", () => {
     const page = await open({ view: "jobs", kind: "many" });
     const seen: string[] = [];
     for (;;) {
-      await page.waitForSelector("tr[data-job]");
+      await sees(page, "tr[data-job]");
       const shown = await page
         .locator("tr[data-job]")
         .evaluateAll((all) => all.map((row) => row.getAttribute("data-job") ?? ""));

@@ -4,6 +4,7 @@ import { type AppDatabase, startDatabase } from "./support/database.ts";
 import { ask, backends, hook, rowIn, start } from "./support/door.ts";
 import { installApp, type NextApp } from "./support/next-app.ts";
 import { type NextServer, type ServeOptions, serve } from "./support/next-server.ts";
+import { sees } from "./support/sees.ts";
 import { until } from "./support/until.ts";
 
 let app: NextApp;
@@ -40,7 +41,7 @@ async function showsInDashboard(id: string): Promise<void> {
     await context.addCookies([{ name: "admin", value: "1", url: server.url }]);
     const page = await context.newPage();
     await page.goto(`${server.url}/admin/queue?view=job&id=${id}`);
-    await page.waitForSelector("h1 .badge.completed");
+    await sees(page, "h1 .badge.completed");
   } finally {
     await browser.close();
   }

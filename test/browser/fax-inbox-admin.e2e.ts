@@ -14,6 +14,7 @@ import {
   sendFax,
 } from "./support/fax-inbox.ts";
 import type { NextServer } from "./support/next-server.ts";
+import { sees } from "./support/sees.ts";
 
 let app: FaxInbox;
 let server: NextServer;
@@ -40,7 +41,7 @@ async function signedIn(): Promise<Page> {
   await page.goto(`${server.url}/admin`);
   await page.fill("#password", adminPassword);
   await page.press("#password", "Enter");
-  await page.waitForSelector("text=Sign out");
+  await sees(page, "text=Sign out");
   return page;
 }
 
@@ -57,8 +58,8 @@ test("a person re-runs a failed job, with all its attempts, and it is fetched", 
   await card.locator("summary").click();
   expect(await card.locator(".events").textContent()).toMatch(/failed HTTP_404/);
   await card.getByRole("button").click();
-  await page.waitForSelector("text=It runs again.");
-  await page.waitForSelector(jobCard(id), { state: "detached" });
+  await sees(page, "text=It runs again.");
+  await sees(page, jobCard(id), { state: "detached" });
   await cardOf(inbox, id, "done");
   expect(await jobOf(app, id)).toMatchObject({ status: "completed", attempts: 1, run: 2 });
   expect(await eventsOf(app, id)).toEqual(["failed HTTP_404", "retried"]);
@@ -83,13 +84,13 @@ test("two people who re-run it at once run it once", async () => {
   const id = await sendFax(app, server, { at: "mail", how: 404 });
   await jobIn(app, id, "failed", 1);
   const [first, second] = [await signedIn(), await signedIn()];
-  await second.waitForSelector(jobCard(id));
+  await sees(second, jobCard(id));
   // From here on the second page hears no news.
   await second.route("**/api/admin", (route) => route.abort());
   await first.locator(jobCard(id)).getByRole("button").click();
-  await first.waitForSelector("text=It runs again.");
+  await sees(first, "text=It runs again.");
   await second.locator(jobCard(id)).getByRole("button").click();
-  await second.waitForSelector("text=It has been run again already.");
+  await sees(second, "text=It has been run again already.");
   await cardOf(await inboxOf(browser, server), id, "done");
   expect(await jobOf(app, id)).toMatchObject({ run: 2, generation: 2 });
 });
@@ -133,7 +134,7 @@ test("without the password the admin page shows nothing and does nothing", async
   await page.goto(admin);
   await page.fill("#password", `${adminPassword}!`);
   await page.press("#password", "Enter");
-  await page.waitForSelector("text=That is not the password.");
+  await sees(page, "text=That is not the password.");
   expect(await page.context().cookies()).toEqual([]);
 });
 
@@ -145,7 +146,7 @@ test("a page whose sign-in is over runs nothing again", async () => {
   expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
   await page.context().clearCookies();
   await page.locator(`[data-mail="${id}"]`).getByRole("button").click();
-  await page.waitForSelector("text=You are not signed in any more.");
+  await sees(page, "text=You are not signed in any more.");
   expect(await jobOf(app, id)).toMatchObject({ status: "failed", run: 1 });
   // A ticket that is a day old, and rightly signed for then.
   const { ticket } = await import("../../examples/fax-inbox/lib/password.ts");
@@ -158,8 +159,8 @@ test("a page whose sign-in is over runs nothing again", async () => {
 test("signing out is for good", async () => {
   const page = await signedIn();
   await page.click("text=Sign out");
-  await page.waitForSelector("#password");
+  await sees(page, "#password");
   expect(await page.context().cookies()).toEqual([]);
   await page.reload();
-  await page.waitForSelector("#password");
+  await sees(page, "#password");
 });

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { launchChromium } from "./support/chromium.ts";
 import { installApp, type NextApp } from "./support/next-app.ts";
 import { type NextServer, serve } from "./support/next-server.ts";
+import { sees } from "./support/sees.ts";
 import { until } from "./support/until.ts";
 
 let app: NextApp;
@@ -42,15 +43,15 @@ test("one command brings all that is needed, sends a fax at the press of a butto
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     await page.goto(server.url);
-    await page.waitForSelector("text=No fax has come yet.");
+    await sees(page, "text=No fax has come yet.");
     await page.click("button.primary");
-    await page.waitForSelector("[data-state=done]", { timeout: 60_000 });
+    await sees(page, "[data-state=done]", { timeout: 60_000 });
     const started = page.waitForEvent("download");
     await page.click("text=fax.pdf");
     expect(readFileSync(await (await started).path(), "latin1")).toMatch(/^%PDF-/);
     await page.selectOption("#story", "gone");
     await page.click("button.primary");
-    await page.waitForSelector("[data-state=failed]");
+    await sees(page, "[data-state=failed]");
     await page.goto(`${server.url}/admin`);
     await page.fill("#password", "fax");
     await page.press("#password", "Enter");

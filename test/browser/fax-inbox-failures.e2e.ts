@@ -18,6 +18,7 @@ import {
   waitOf,
 } from "./support/fax-inbox.ts";
 import type { NextServer } from "./support/next-server.ts";
+import { sees } from "./support/sees.ts";
 import { until } from "./support/until.ts";
 
 let app: FaxInbox;
@@ -67,7 +68,7 @@ test("503 is tried again after a minute, and then five", async () => {
   const card = await cardOf(page, id, "retrying");
   expect(card).toContain("Not fetched yet: the mail provider was out of order. Tried again at");
   await waits(id, 5);
-  await page.waitForSelector(`[data-mail="${id}"] >> text=attempt 3 of 5`);
+  await sees(page, `[data-mail="${id}"] >> text=attempt 3 of 5`);
   await saysWhen(id);
   // Nobody hurries it now: the cron comes, until its time has.
   await until(async () => (await cron(server)).processed > 0, "the cron finds it due", 60_000);

@@ -14,6 +14,7 @@ import {
   sendFax,
 } from "./support/fax-inbox.ts";
 import type { NextServer } from "./support/next-server.ts";
+import { sees } from "./support/sees.ts";
 import { until } from "./support/until.ts";
 
 let app: FaxInbox;
@@ -48,14 +49,14 @@ async function withoutDatabase(meanwhile: () => void = () => undefined): Promise
   const before = timesUnrecorded();
   await app.database.crash();
   meanwhile();
-  await page.waitForSelector("text=No answer from the server. This is the last we know");
+  await sees(page, "text=No answer from the server. This is the last we know");
   await until(() => timesUnrecorded() > before, "nobody could record it");
   await app.database.startAgain();
 }
 
 /** The second run has left one result. */
 async function isDoneByTheSecond(id: string): Promise<void> {
-  await page.waitForSelector("text=No answer from the server", { state: "detached" });
+  await sees(page, "text=No answer from the server", { state: "detached" });
   await cardOf(page, id, "fetching");
   await until(async () => (await cron(server)).processed > 0, "the lease is over");
   await cardOf(page, id, "done");

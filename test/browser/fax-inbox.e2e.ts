@@ -22,6 +22,7 @@ import {
   sendFax,
 } from "./support/fax-inbox.ts";
 import type { NextServer } from "./support/next-server.ts";
+import { sees } from "./support/sees.ts";
 
 let app: FaxInbox;
 let server: NextServer;
@@ -40,10 +41,10 @@ afterAll(async () => {
 
 test("a fax appears in an inbox that is open, and its attachments are downloaded byte for byte", async () => {
   const page = await inboxOf(browser, server);
-  await page.waitForSelector("text=No fax has come yet.");
+  await sees(page, "text=No fax has come yet.");
   const id = await sendFax(app, server);
   expect(await cardOf(page, id, "done")).toContain(id);
-  await page.waitForSelector("text=One fax.");
+  await sees(page, "text=One fax.");
   const expected = await attachmentsOf(id);
   const links = page.locator(`[data-mail="${id}"] .files a`);
   expect(await links.count()).toBe(expected.length);

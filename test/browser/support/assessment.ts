@@ -5,6 +5,7 @@ import { installApp } from "./next-app.ts";
 import { type NextServer, serve } from "./next-server.ts";
 import { onceInRun } from "./once.ts";
 import { type Outside, startOutside } from "./outside.ts";
+import { sees } from "./sees.ts";
 import { until } from "./until.ts";
 
 const secret = "of the tests";
@@ -70,7 +71,7 @@ export async function pageOf(
   await context.addCookies([{ name, value, url: server.url }]);
   const page = await context.newPage();
   await page.goto(server.url);
-  await page.waitForSelector("#address");
+  await sees(page, "#address");
   return page;
 }
 
@@ -82,7 +83,7 @@ export async function submitOn(page: Page, address: string): Promise<void> {
 
 /** Waits until the followed job has this status; answers the text of its card. */
 export async function cardOf(page: Page, status: string, withinMs = 30_000): Promise<string> {
-  const card = await page.waitForSelector(`[data-status=${status}]`, { timeout: withinMs });
+  const card = await sees(page, `[data-status=${status}]`, { timeout: withinMs });
   return (await card.textContent()) ?? "";
 }
 

@@ -7,6 +7,7 @@ import { type AppDatabase, startDatabase } from "./database.ts";
 import { installApp } from "./next-app.ts";
 import { type NextServer, serve } from "./next-server.ts";
 import { onceInRun } from "./once.ts";
+import { sees } from "./sees.ts";
 import { until } from "./until.ts";
 
 const cronSecret = "the secret of the cron";
@@ -101,7 +102,7 @@ export async function inboxOf(browser: Browser, server: NextServer): Promise<Pag
 
 /** Waits until the inbox shows the mail in this state; answers the text of its card. */
 export async function cardOf(page: Page, id: string, state: string): Promise<string> {
-  const card = await page.waitForSelector(`[data-mail="${id}"][data-state="${state}"]`);
+  const card = await sees(page, `[data-mail="${id}"][data-state="${state}"]`);
   return (await card.textContent()) ?? "";
 }
 
