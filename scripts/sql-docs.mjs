@@ -57,6 +57,7 @@ const groups = {
     "timings",
     "note_drain",
     "stats",
+    "measures",
     "has_due_work",
     "every",
     "verify",

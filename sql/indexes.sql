@@ -30,6 +30,10 @@ create index jobs_failed_at on leasehold.jobs (finished_at)
 
 create index job_events_of_job on leasehold.job_events (job_id, id);
 
+-- measures: leases that ran out, and writes that were refused, by time.
+create index job_events_lapses on leasehold.job_events (at)
+  where event = 'refused' or event = 'reaped' and code = 'LEASE_EXPIRED';
+
 -- prune: names whose time is over.
 create index once_prune on leasehold.once (expires_at);
 

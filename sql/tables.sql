@@ -41,6 +41,7 @@ create table leasehold.jobs (
   account             text,                          -- whose credits it costs
   external            boolean not null default false, -- a ledger elsewhere is charged
   settle_after        timestamptz,                   -- until then an earlier attempt may still charge
+  trace_context       jsonb,                         -- of who enqueued it, for the spans of its attempts
   constraint jobs_attempts_within_max check (attempts between 0 and max_attempts),
   constraint jobs_lease_while_running check ((status = 'running') = (lease_until is not null)),
   constraint jobs_finished_at_end check ((status in ('queued', 'running')) = (finished_at is null)),
@@ -197,7 +198,8 @@ create type leasehold.claimed_job as (
   budget_releases int,
   run_after       text,
   lease_until     text,
-  timeout_at      text
+  timeout_at      text,
+  trace_context   jsonb
 );
 
 -- What finish_and_claim answers: the first row says what became of the outcomes, each other is a job.
@@ -216,5 +218,6 @@ create type leasehold.finished_and_claimed as (
   run_after       text,
   lease_until     text,
   timeout_at      text,
-  priority        int
+  priority        int,
+  trace_context   jsonb
 );

@@ -57,6 +57,7 @@ export const argumentTypes = {
   pause: { p_kind: "text" },
   resume: { p_kind: "text" },
   stats: {},
+  measures: { p_since: "timestamptz" },
   doctor: {},
   overview: { p_period_ms: "bigint" },
   timings: { p_sample: "int" },

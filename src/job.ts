@@ -1,6 +1,9 @@
 import type { Duration } from "./duration.ts";
 import type { Logger } from "./logger.ts";
 
+/** The headers of a trace by name, as W3C's `traceparent` and `tracestate`. */
+export type TraceContext = Readonly<Record<string, string>>;
+
 /** What a handler receives. */
 export interface Job<Payload = unknown> {
   readonly id: string;
@@ -98,4 +101,6 @@ export interface ClaimedJob {
   run_after: string;
   lease_until: string;
   timeout_at: string;
+  /** Of whoever enqueued it. Absent where the schema is older. */
+  trace_context?: TraceContext | null;
 }

@@ -23,7 +23,7 @@ begin
   perform leasehold._check_claim(p_lease_ms, p_worker, p_timeout_ms);
   perform leasehold._check_after(p_after);
   return query select c.id, c.kind, c.key, c.owner, c.payload, c.attempts, c.max_attempts, c.generation,
-    c.releases, c.budget_releases, c.run_after, c.lease_until, c.timeout_at
+    c.releases, c.budget_releases, c.run_after, c.lease_until, c.timeout_at, c.trace_context
   from leasehold._claim_due(v_kinds, p_limit, p_lease_ms, p_worker, p_timeout_ms, p_except, p_after, true, v_now) c;
 end
 $$;

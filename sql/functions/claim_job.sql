@@ -20,7 +20,7 @@ begin
   for no key update of j skip locked;
   if found then
     return query select c.id, c.kind, c.key, c.owner, c.payload, c.attempts, c.max_attempts, c.generation,
-      c.releases, c.budget_releases, c.run_after, c.lease_until, c.timeout_at
+      c.releases, c.budget_releases, c.run_after, c.lease_until, c.timeout_at, c.trace_context
     from leasehold._claim(array[v_row], array[v_kind], p_lease_ms, p_worker, p_timeout_ms, v_now) c;
   end if;
 end

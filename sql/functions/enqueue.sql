@@ -3,7 +3,8 @@
 --   options  key · owner · priority (-32768 to 32767, lower first) · run_after (ISO 8601 with zone)
 --            or delay_ms · start_within_ms · max_attempts · on_conflict ("conflict", "replace",
 --            "rerun") · once (a name) · once_for_ms (30 days) · cost (0 to 2^53 - 1) with account ·
---            external (true: it charges a ledger elsewhere)
+--            external (true: it charges a ledger elsewhere) · trace_context (an object of texts, such as
+--            {"traceparent": "00-…"}, at most 8 kB: every claim hands it out)
 -- Outcomes, in this order of decision:
 --   duplicate  this kind and owner enqueued under the same `once` before: that job's id and status
 --   conflict   an unfinished job holds the key: nothing written; holder {id, status}, its id null

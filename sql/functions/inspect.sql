@@ -1,7 +1,7 @@
 -- inspect(id) → jsonb: all that is known of one job, for the person who looks after it; null where it is
 -- unknown. Reads only: a job past its lease is shown as it stands.
 --   {at, job, payload, progress, result, rerun, lease_ms, start_within_ms, budget_releases, settle_after,
---    expired, holder, events, steps, holds, refunded}
+--    trace_context, expired, holder, events, steps, holds, refunded}
 --   job      as list shows it
 --   expired  past its lease, its start_by or its attempts, and not reaped yet
 --   holder   {id, status} of another unfinished job that has this one's kind and key: a retry is a conflict
@@ -27,7 +27,7 @@ begin
     'payload', leasehold._shown(v_job.payload), 'progress', leasehold._shown(v_job.progress),
     'result', leasehold._shown(v_job.result), 'rerun', leasehold._shown(v_job.rerun),
     'lease_ms', v_job.lease_ms, 'start_within_ms', v_job.start_within_ms, 'budget_releases', v_job.budget_releases,
-    'settle_after', leasehold._iso(v_job.settle_after), 'expired', leasehold._expired(v_job, v_now),
+    'settle_after', leasehold._iso(v_job.settle_after), 'trace_context', v_job.trace_context, 'expired', leasehold._expired(v_job, v_now),
     'holder', (
       select jsonb_build_object('id', h.id, 'status', h.status) from leasehold.jobs h
       where h.kind = v_job.kind and h.key = v_job.key and h.status in ('queued', 'running') and h.id <> p_id limit 1),

@@ -187,9 +187,9 @@ begin
     from term t
     where j.ctid = any (p_rows) and t.kind = j.kind
     returning j.id, j.kind, j.key, j.owner, j.payload, j.attempts, j.max_attempts, j.generation, j.releases,
-      j.budget_releases, j.priority, j.run_after, t.lease_until_iso, t.timeout_at_iso)
+      j.budget_releases, j.priority, j.run_after, t.lease_until_iso, t.timeout_at_iso, j.trace_context)
   select null::jsonb, c.id, c.kind, c.key, c.owner, c.payload, c.attempts, c.max_attempts, c.generation, c.releases, c.budget_releases,
-    to_char(c.run_after at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.lease_until_iso, c.timeout_at_iso, c.priority::int
+    to_char(c.run_after at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), c.lease_until_iso, c.timeout_at_iso, c.priority::int, c.trace_context
   from claimed c order by c.priority, c.run_after, c.id;
 end
 $$;

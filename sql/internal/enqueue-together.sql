@@ -81,6 +81,7 @@ begin
         and coalesce(j -> 'cost' between '0' and '9007199254740991' and strpos(j ->> 'cost', '.') = 0, true)
         and coalesce(jsonb_typeof(j -> 'run_after') = 'string' and j ->> 'run_after' ~ v_moment and not j ? 'delay_ms', true)
         and coalesce(jsonb_typeof(j -> 'external') = 'boolean', true)
+        and (not j ? 'trace_context' or leasehold._is_trace_context(j -> 'trace_context'))
         and not (j ? 'once_for_ms' and j ->> 'once' is null)
         and coalesce(j -> 'on_conflict' = '"conflict"' or j -> 'on_conflict' in ('"replace"', '"rerun"')
           and j ->> 'key' is not null and coalesce(j -> 'cost' = '0', true) and coalesce(j -> 'external' = 'false', true), true)
@@ -111,7 +112,8 @@ set enable_nestloop = off set enable_mergejoin = off set jit = off rows 5000 as 
     null::jsonb, 1,  -- rerun, run
     case when d.cost > 0 then 'held' end, d.cost, j.job ->> 'account',
     coalesce(j.job -> 'external' = 'true', false),
-    null::timestamptz  -- settle_after
+    null::timestamptz,  -- settle_after
+    j.job -> 'trace_context'
   from rows from (jsonb_array_elements(p_jobs), unnest(p_ids)) j (job, id)
   left join leasehold.kinds k on k.kind = j.job ->> 'kind'
   cross join lateral (select

@@ -14,18 +14,20 @@ declare
 begin
   if p_kind ~ v_ordinary and octet_length(p_kind) <= 100 and not starts_with(p_kind, 'leasehold.')
     and octet_length(p_payload::text) <= 1048576
-    and (p_options = '{}' or p_options - array['key', 'owner', 'priority', 'max_attempts', 'delay_ms'] = '{}'
+    and (p_options = '{}' or p_options - array['key', 'owner', 'priority', 'max_attempts', 'delay_ms', 'trace_context'] = '{}'
       and coalesce(jsonb_typeof(p_options -> 'key') = 'string' and p_options ->> 'key' ~ v_ordinary and octet_length(p_options ->> 'key') <= 500, true)
       and coalesce(jsonb_typeof(p_options -> 'owner') = 'string' and p_options ->> 'owner' ~ v_ordinary and octet_length(p_options ->> 'owner') <= 500, true)
       and coalesce(p_options -> 'priority' between '-32768' and '32767' and strpos(p_options ->> 'priority', '.') = 0, true)
       and coalesce(p_options -> 'max_attempts' between '1' and '32767' and strpos(p_options ->> 'max_attempts', '.') = 0, true)
-      and coalesce(p_options -> 'delay_ms' between '0' and '315360000000' and strpos(p_options ->> 'delay_ms', '.') = 0, true))
+      and coalesce(p_options -> 'delay_ms' between '0' and '315360000000' and strpos(p_options ->> 'delay_ms', '.') = 0, true)
+      and (not p_options ? 'trace_context' or leasehold._is_trace_context(p_options -> 'trace_context')))
   then
     insert into leasehold.jobs as j
-      (id, kind, key, owner, payload, priority, max_attempts, run_after, start_within_ms, start_by, created_at)
+      (id, kind, key, owner, payload, priority, max_attempts, run_after, start_within_ms, start_by, created_at, trace_context)
     select leasehold._uuid7(p_now), p_kind, p_options ->> 'key', p_options ->> 'owner', p_payload,
       coalesce((p_options ->> 'priority')::smallint, 0::smallint), coalesce((p_options ->> 'max_attempts')::int, k.max_attempts, 5),
-      d.run_after, k.start_within_ms, d.run_after + k.start_within_ms * interval '1 millisecond', p_now
+      d.run_after, k.start_within_ms, d.run_after + k.start_within_ms * interval '1 millisecond', p_now,
+      p_options -> 'trace_context'
     from (select p_now + coalesce((p_options ->> 'delay_ms')::bigint, 0) * interval '1 millisecond' as run_after) d
     left join leasehold.kinds k on k.kind = p_kind
     on conflict (kind, key) where key is not null and status in ('queued', 'running') do nothing
@@ -153,7 +155,8 @@ begin
   if v_free and p_on_conflict in ('replace', 'rerun') and p_holder.status = 'queued' then
     return leasehold._replace(p_job, p_holder.id, p_now);
   elsif v_free and p_on_conflict = 'rerun' and p_holder.cancel_requested_at is null then
-    update leasehold.jobs j set rerun = p_job.payload, run_after = p_job.run_after
+    update leasehold.jobs j set rerun = p_job.payload, run_after = p_job.run_after,
+      trace_context = p_job.trace_context
     where j.id = p_holder.id and j.status || '' = 'running' and j.cancel_requested_at is null;
     return case when found then jsonb_build_object('outcome', 'rerun', 'id', p_holder.id, 'status', 'running') end;
   end if;
@@ -176,7 +179,7 @@ begin
   end if;
   v_run_after := case when v_holder.attempts > 0 or v_holder.releases > 0
     then greatest(v_holder.run_after, p_job.run_after) else p_job.run_after end;
-  update leasehold.jobs j set payload = p_job.payload, run_after = v_run_after,
+  update leasehold.jobs j set payload = p_job.payload, run_after = v_run_after, trace_context = p_job.trace_context,
     start_by = leasehold._start_by(v_run_after, j.start_within_ms, p_now)
   where j.id = p_holder_id;
   -- What its earlier attempts have done, they have done for another payload.

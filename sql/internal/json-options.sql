@@ -95,6 +95,26 @@ begin
 end
 $$;
 
+-- A trace context: headers by name, as W3C's traceparent and tracestate. Null where there is none.
+create or replace function leasehold._json_trace_context(p_name text, p_value jsonb)
+returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
+begin
+  if p_value is null or jsonb_typeof(p_value) = 'null' then
+    return null;
+  elsif not leasehold._is_trace_context(p_value) then
+    perform leasehold._refuse(p_name, left(p_value::text, 200),
+      'an object of texts, at most 8192 bytes, such as {"traceparent": "00-…"}');
+  end if;
+  return p_value;
+end
+$$;
+
+create or replace function leasehold._is_trace_context(p_value jsonb)
+returns boolean language sql immutable set search_path = pg_catalog, pg_temp as $$
+  select jsonb_typeof(p_value) = 'object' and octet_length(p_value::text) <= 8192
+    and not jsonb_path_exists(p_value, '$.* ? (@.type() != "string")')
+$$;
+
 -- True or false; false where there is none.
 create or replace function leasehold._json_boolean(p_name text, p_value jsonb)
 returns boolean language plpgsql set search_path = pg_catalog, pg_temp as $$

@@ -4,7 +4,8 @@
 create or replace function leasehold._enqueue_options()
 returns text[] language sql immutable set search_path = pg_catalog, pg_temp as $$
   select array['key', 'owner', 'priority', 'run_after', 'delay_ms', 'start_within_ms', 'max_attempts',
-    'on_conflict', 'once', 'once_for_ms', 'cost', 'account', 'external']
+    'on_conflict', 'once', 'once_for_ms', 'cost', 'account', 'external',
+    'trace_context']
 $$;
 
 -- A new row of this kind with everything at its default.
@@ -88,6 +89,7 @@ begin
       v_job.money := case when v_job.cost is not null then 'held' end;
     when 'account' then v_job.account := leasehold._json_text('account', p_value);
     when 'external' then v_job.external := leasehold._json_boolean('external', p_value);
+    when 'trace_context' then v_job.trace_context := leasehold._json_trace_context('trace_context', p_value);
     when 'once' then perform leasehold._json_text('once', p_value);
     when 'once_for_ms' then perform leasehold._json_int('once_for_ms', p_value, 1, v_ten_years_ms);
     else perform leasehold._refuse_option(p_option, leasehold._enqueue_options());

@@ -11,26 +11,29 @@ begin
 end
 $$;
 
--- Every kind and priority that has queued jobs, by leaps through the index of claims.
-create or replace function leasehold._queues()
+-- Every kind and priority that has queued jobs, by leaps through the index of claims; of one kind alone,
+-- where that is given.
+create or replace function leasehold._queues(p_kind text)
 returns table (kind text, priority smallint) language plpgsql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 begin
   return query
   with recursive leap as (
-    (select j.kind as k, j.priority as p from leasehold.jobs j where j.status = 'queued' order by j.kind, j.priority limit 1)
+    (select j.kind as k, j.priority as p from leasehold.jobs j
+      where j.status = 'queued' and (j.kind, j.priority) > (coalesce(p_kind, ''), -32769) order by j.kind, j.priority limit 1)
     union all
     select n.kind, n.priority from leap cross join lateral (
       select j.kind, j.priority from leasehold.jobs j
       where j.status = 'queued' and (j.kind, j.priority) > (leap.k, leap.p)
-      order by j.kind, j.priority limit 1) n)
-  select leap.k, leap.p from leap;
+      order by j.kind, j.priority limit 1) n
+    where p_kind is null or leap.k = p_kind)
+  select leap.k, leap.p from leap where p_kind is null or leap.k = p_kind;
 end
 $$;
 
 -- The queued jobs, each number up to p_limit: due, waiting for their time, and since when the oldest due
--- one waits.
-create or replace function leasehold._queued_now(p_limit int, p_now timestamptz)
+-- one waits. Of one kind alone, where that is given.
+create or replace function leasehold._queued_now(p_limit int, p_now timestamptz, p_kind text = null)
 returns table (due bigint, waiting bigint, oldest timestamptz) language plpgsql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off set plan_cache_mode = force_generic_plan as $$
 declare
@@ -38,7 +41,7 @@ declare
 begin
   due := 0;
   waiting := 0;
-  for v_queue in select q.kind, q.priority from leasehold._queues() q loop
+  for v_queue in select q.kind, q.priority from leasehold._queues(p_kind) q loop
     due := due + (
       select count(*) from (
         select from leasehold.jobs j
@@ -58,15 +61,17 @@ begin
 end
 $$;
 
--- The running jobs, and those of all that anyone may reap, each number up to p_limit.
-create or replace function leasehold._running_now(p_limit int, p_now timestamptz)
+-- The running jobs, and those of all that anyone may reap, each number up to p_limit. Of one kind alone,
+-- where that is given.
+create or replace function leasehold._running_now(p_limit int, p_now timestamptz, p_kind text = null)
 returns table (running bigint, expired bigint) language plpgsql stable set search_path = pg_catalog, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set jit = off as $$
 declare
-  v_kinds constant text[] := leasehold._kinds_unfinished();
+  v_kinds constant text[] := case when p_kind is null then leasehold._kinds_unfinished() else array[p_kind] end;
 begin
   return query select
-    (select count(*) from (select from leasehold.jobs j where j.status = 'running' limit p_limit) r),
+    (select least(count(*), p_limit) from unnest(v_kinds) k (kind) cross join lateral (
+      select from leasehold.jobs j where j.status = 'running' and j.kind = k.kind limit p_limit) r),
     (select least(count(*), p_limit) from unnest(v_kinds) k (kind) cross join lateral (
       (select from leasehold.jobs j where j.status = 'running' and j.kind = k.kind and j.lease_until <= p_now limit p_limit)
       union all

@@ -16,6 +16,7 @@ const columns = [
   "run_after",
   "lease_until",
   "timeout_at",
+  "trace_context",
 ];
 
 describe.each(backends)("claim on %s", (backend) => {
@@ -58,6 +59,7 @@ describe.each(backends)("claim on %s", (backend) => {
         run_after: "2020-01-01T00:00:00.500000Z",
         lease_until: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
         timeout_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/),
+        trace_context: null,
       },
     ]);
     expect(new Date(answer[0].lease_until)).toEqual(changed.lease_until);
@@ -75,7 +77,9 @@ describe.each(backends)("claim on %s", (backend) => {
       name,
       type: integers.includes(name)
         ? "integer"
-        : (({ id: "uuid", payload: "jsonb" } as Record<string, string>)[name] ?? "text"),
+        : (({ id: "uuid", payload: "jsonb", trace_context: "jsonb" } as Record<string, string>)[
+            name
+          ] ?? "text"),
     }));
     expect(types).toEqual(expected);
   });

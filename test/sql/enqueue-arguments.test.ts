@@ -3,7 +3,7 @@ import { backends } from "../support/databases.ts";
 import { useDatabase } from "./support/calls.ts";
 
 const optionNames =
-  "key, owner, priority, run_after, delay_ms, start_within_ms, max_attempts, on_conflict, once, once_for_ms, cost, account, external";
+  "key, owner, priority, run_after, delay_ms, start_within_ms, max_attempts, on_conflict, once, once_for_ms, cost, account, external, trace_context";
 
 describe.each(backends)("the arguments of enqueue on %s", (backend) => {
   const { call, count, session } = useDatabase(backend);

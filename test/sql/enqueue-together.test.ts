@@ -23,6 +23,8 @@ const badNames = [
 ];
 const badNumbers = ["null", '"1"', "0.5", "-1", "1e30", "true", "[1]", "{}", "1.0", "1e2"];
 
+const longContext = `{"a": "${"x".repeat(8_192)}"}`;
+
 /** The members of one job, as JSON text: what is good, odd but good, and bad. */
 const values = {
   kind: texts(
@@ -54,6 +56,20 @@ const values = {
   cost: texts(["0", "1", "3"], [...badNumbers, "9007199254740992"]),
   account: texts(['"rich"', '"poor"', '"nobody"'], [...badNames, "null"]),
   external: texts(["true", "false"], ["null", "0", '"true"']),
+  trace_context: texts(
+    ['{"traceparent": "00-a-b-01", "tracestate": "x=1"}', "{}"],
+    [
+      "null",
+      "1",
+      '"x"',
+      "[]",
+      '["x"]',
+      '{"a": 1}',
+      '{"a": null}',
+      '{"a": {"b": "c"}}',
+      longContext,
+    ],
+  ),
   unknown: texts(["1"], ["null"]),
 };
 
@@ -128,6 +144,7 @@ const shapes: Member[][] = [
   ["cost", "account"],
   ["cost", "account", "key", "once"],
   ["external", "key"],
+  ["payload", "trace_context"],
 ];
 const rare: Member[][] = [
   ["unknown"],
@@ -230,6 +247,7 @@ describe.each(backends)("jobs together on %s", (backend) => {
 
   test("and one alone, by the short way, to what it comes to by the long one", async () => {
     const bare = ["kind", "payload", "key", "owner", "priority", "max_attempts", "delay_ms"];
+    bare.push("trace_context");
     const single = calls.filter((each) => !each.includes("}, {"));
     await session(async (own) => {
       const short: string[] = [];

@@ -44,6 +44,7 @@ describe.each(backends)("enqueue on %s", (backend) => {
     account: null,
     external: false,
     settle_after: null,
+    trace_context: null,
   };
 
   test("creates a job with a kind alone", async () => {

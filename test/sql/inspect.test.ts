@@ -27,6 +27,7 @@ describe.each(backends)("inspect on %s", (backend) => {
       start_within_ms: 60_000,
       budget_releases: 0,
       settle_after: null,
+      trace_context: null,
       expired: false,
       holder: null,
       events: [],

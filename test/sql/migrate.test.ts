@@ -108,11 +108,13 @@ describe.each(backends)("migrate on %s", (backend) => {
     );
     await db.query(
       `alter table leasehold.jobs drop column money cascade, drop column cost cascade,
-         drop column account, drop column external, drop column settle_after`,
+         drop column account, drop column external, drop column settle_after,
+         drop column trace_context`,
     );
     await db.query("drop type leasehold.finished_and_claimed cascade");
+    await db.query("alter type leasehold.claimed_job drop attribute trace_context");
     await db.query("drop table leasehold.drains");
-    await db.query("drop index leasehold.jobs_failed_at");
+    await db.query("drop index leasehold.jobs_failed_at, leasehold.job_events_lapses");
     await db.query("delete from leasehold.ticks where name = 'leasehold.reap'");
     await db.query("delete from leasehold.migrations where version > 1");
     expect(await migrate(db.database)).toMatchObject({ changed: true, version: schemaVersion });

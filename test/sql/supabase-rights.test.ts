@@ -130,10 +130,11 @@ describe.each(supabaseServers)("rights on Supabase's %s", (_, programs) => {
     await server.query(
       `drop table leasehold.cache, leasehold.accounts, leasehold.holds, leasehold.entries, leasehold.alerts cascade;
        alter table leasehold.jobs drop column money cascade, drop column cost cascade, drop column account,
-         drop column external, drop column settle_after;
+         drop column external, drop column settle_after, drop column trace_context;
        drop type leasehold.finished_and_claimed cascade;
+       alter type leasehold.claimed_job drop attribute trace_context;
        drop table leasehold.drains;
-       drop index leasehold.jobs_failed_at;
+       drop index leasehold.jobs_failed_at, leasehold.job_events_lapses;
        drop function leasehold.credits(text), leasehold.cache_begin(text, int);
        grant usage on schema leasehold to anon, authenticated;
        grant execute on all functions in schema leasehold to anon, authenticated, public;

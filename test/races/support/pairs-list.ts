@@ -153,6 +153,7 @@ export const readers = [
   "inspect",
   "kinds",
   "list",
+  "measures",
   "overview",
   "schema_version",
   "stats",

@@ -48,6 +48,7 @@ const defineAndEnqueue: Tour = async ({ call }) => {
   expect(await call("resume", "k")).toBe(true);
   expect(await call("has_due_work")).toBe(true);
   expect(await call("stats")).toMatchObject({ kinds: [{ kind: "k", queued: 3, due: 2 }] });
+  expect(await call("measures")).toMatchObject({ kinds: [{ kind: "k", waiting: 1, due: 2 }] });
 };
 
 const worker = "0198a000-0000-7000-8000-000000000001";
