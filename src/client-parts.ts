@@ -10,6 +10,7 @@ import { LeaseWheel } from "./lease-wheel.ts";
 import type { Logger } from "./logger.ts";
 import { reconcileHandler } from "./reconcile.ts";
 import type { Sweeps } from "./sweep.ts";
+import type { Telemetry } from "./telemetry.ts";
 
 /** What the ways to run jobs share of a client. */
 export interface ClientParts {
@@ -18,6 +19,7 @@ export interface ClientParts {
   readonly leases: LeaseWheel;
   readonly events: Events<LeaseholdEvents>;
   readonly log: Logger;
+  readonly telemetry: Telemetry | undefined;
   /** Hands alerts to the client's hook. */
   readonly alerts: Alerts;
   /** What traffic starts in passing; housekeeping is a part of it. */

@@ -21,6 +21,7 @@ import type { CacheOptions, InvalidateOptions, SingleFlightOptions } from "./sin
 import type { Input, PayloadSchema } from "./standard-schema.ts";
 import type { StartAnswer, StartOptions } from "./start.ts";
 import type { CancelAnswer, JobState, OwnerOptions, RetryAnswer } from "./status.ts";
+import type { Telemetry } from "./telemetry.ts";
 import type { TransactionHandle } from "./tx-handle.ts";
 import type { WorkOptions } from "./work-options.ts";
 import type { Worker } from "./worker.ts";
@@ -61,6 +62,8 @@ export interface LeaseholdOptions {
   housekeeping?: boolean;
   /** How many values of `singleFlight` are kept in memory, at the most. */
   cache?: CacheOptions;
+  /** Traces and measures this client: `otel()` of leasehold/otel, or your own. */
+  telemetry?: Telemetry;
 }
 
 /** Beside the options of one enqueue: the transaction that the job is part of. */

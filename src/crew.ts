@@ -7,6 +7,7 @@ import { insideOf, runInside } from "./inside.ts";
 import type { ClaimedJob } from "./job.ts";
 import { jobEvent } from "./job-event.ts";
 import type { Finish } from "./record.ts";
+import { observedAttempt } from "./telemetry.ts";
 
 /** A handler that was told to stop may take so long. */
 const graceMs = 500;
@@ -187,11 +188,14 @@ export class Crew {
     const { claimed } = job.attempt;
     const began = performance.now();
     if (events.heard("started")) events.emit("started", jobEvent(claimed));
-    const outcome = await job.attempt.run();
-    const finished = await finish(this.#parts, claimed, outcome, {
-      send: this.#send,
-      durationMs: performance.now() - began,
-      patient: this.#patient,
+    const finished = await observedAttempt(this.#parts, claimed, async () => {
+      const outcome = await job.attempt.run();
+      const finished = await finish(this.#parts, claimed, outcome, {
+        send: this.#send,
+        durationMs: performance.now() - began,
+        patient: this.#patient,
+      });
+      return { finished, outcome };
     });
     this.#attempts.delete(job);
     if (finished.outcome === "unrecorded") this.#remember(finished.id);

@@ -9,6 +9,7 @@ import { inTime } from "./in-time.ts";
 import type { ClaimedJob } from "./job.ts";
 import { jobEvent } from "./job-event.ts";
 import { type Finish, finishAlone } from "./record.ts";
+import { observedAttempt } from "./telemetry.ts";
 import { onTermination } from "./termination.ts";
 
 export type { DrainOptions } from "./drain-bounds.ts";
@@ -149,20 +150,23 @@ export async function drain(
     const handled = parts.handlerOf(claimed.kind);
     const began = performance.now();
     parts.events.emit("started", jobEvent(claimed));
-    const outcome = await runAttempt({
-      ...parts,
-      claimed,
-      handled,
-      timeoutMs: Math.min(handled.definition.settings.timeoutMs ?? timeoutMs, timeoutMs),
-      graceMs,
-      stop: stop.signal,
-      onError: (error) => parts.events.emit("error", { error, during: "extend", id: claimed.id }),
-    });
-    const giveUpAt = elapsedMs() + Math.max(bounds.budgetMs - elapsedMs(), 1_000);
-    return finish(parts, claimed, outcome, {
-      send: (outcome) => send(Math.max(giveUpAt - elapsedMs(), leastCallMs))(outcome),
-      durationMs: performance.now() - began,
-      patient: (waitMs) => elapsedMs() + waitMs <= giveUpAt,
+    return observedAttempt(parts, claimed, async () => {
+      const outcome = await runAttempt({
+        ...parts,
+        claimed,
+        handled,
+        timeoutMs: Math.min(handled.definition.settings.timeoutMs ?? timeoutMs, timeoutMs),
+        graceMs,
+        stop: stop.signal,
+        onError: (error) => parts.events.emit("error", { error, during: "extend", id: claimed.id }),
+      });
+      const giveUpAt = elapsedMs() + Math.max(bounds.budgetMs - elapsedMs(), 1_000);
+      const finished = await finish(parts, claimed, outcome, {
+        send: (outcome) => send(Math.max(giveUpAt - elapsedMs(), leastCallMs))(outcome),
+        durationMs: performance.now() - began,
+        patient: (waitMs) => elapsedMs() + waitMs <= giveUpAt,
+      });
+      return { finished, outcome };
     });
   }
 }

@@ -44,7 +44,7 @@ export {
 export type { FinishedJob } from "./finish.ts";
 export type { Load, LoadContext } from "./flight.ts";
 export type { FunctionName } from "./functions.ts";
-export type { Job } from "./job.ts";
+export type { Job, TraceContext } from "./job.ts";
 export type { EndEvent, JobEvent, LeaseholdEvents } from "./job-event.ts";
 export { createLeasehold } from "./leasehold.ts";
 export { consoleLogger, type Logger, silentLogger } from "./logger.ts";
@@ -54,6 +54,14 @@ export type { LedgerAnswer, Settlement, SettlementContext } from "./settlement.t
 export type { CacheOptions, InvalidateOptions, SingleFlightOptions } from "./single-flight.ts";
 export type { StartAnswer, StartOptions } from "./start.ts";
 export type { CancelAnswer, JobMoney, JobState, OwnerOptions, RetryAnswer } from "./status.ts";
+export type {
+  AttemptEnd,
+  AttemptStart,
+  DatabaseCall,
+  Send,
+  Telemetry,
+  TelemetryClient,
+} from "./telemetry.ts";
 export type {
   DrizzleTransaction,
   KnexTransaction,

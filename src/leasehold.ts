@@ -23,6 +23,7 @@ import { keepBounds, SingleFlight } from "./single-flight.ts";
 import { Starter } from "./start.ts";
 import { cancel, retry, status } from "./status.ts";
 import { Sweeps } from "./sweep.ts";
+import { attached, observedDatabase, type Telemetry } from "./telemetry.ts";
 import { callerFor } from "./tx.ts";
 import { graceMs, workSettings } from "./work-options.ts";
 import { startWorker, type Worker } from "./worker.ts";
@@ -37,6 +38,7 @@ const optionNames = [
   "onAlert",
   "housekeeping",
   "cache",
+  "telemetry",
 ] as const satisfies readonly (keyof LeaseholdOptions)[];
 
 /** Makes a client. Throws LH002 and LH003 for options that are wrong. */
@@ -64,12 +66,18 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
     async enqueue(job, payload, options = {}) {
       knownOptions("enqueue", options, [...enqueueOptionNames, "tx"]);
       const { tx, ...given } = options;
-      const answer = await enqueue(call(tx), job as unknown as JobDefinition, payload, given);
+      const answer = await enqueue(
+        parts,
+        call(tx),
+        job as unknown as JobDefinition,
+        payload,
+        given,
+      );
       return tx === undefined ? passing(answer) : answer;
     },
     async enqueueMany(items, options = {}) {
       knownOptions("enqueueMany", options, ["tx"]);
-      const answers = await enqueueMany(call(options.tx), items);
+      const answers = await enqueueMany(parts, call(options.tx), items);
       return options.tx === undefined ? passing(answers) : answers;
     },
     async status(id, given) {
@@ -123,9 +131,11 @@ export function createLeasehold(options: LeaseholdOptions = {}): Leasehold {
       flights.close();
       // Whatever still asks the database would fail once it is closed.
       await Promise.all([parts.sweeps.close(), parts.alerts.close()]);
+      detach();
       await database.close?.();
     },
   };
+  const detach = attached(parts, client);
   const drains = new JoinedDrains((given) => client.drain(given), parts.kinds);
   return withAccess(parts, drains, client);
 }
@@ -136,14 +146,15 @@ function clientParts(options: LeaseholdOptions): ClientParts {
   if (typeof housekeeping !== "boolean") {
     throw invalidArgument("housekeeping", housekeeping, "true or false");
   }
-  const database = databaseOf(options);
   const log = safeLogger(logger);
   const events = createEvents<LeaseholdEvents>((error, name) => {
     log.error({ err: describeError(error), event: name }, "a listener threw");
   });
+  const observer = { telemetry: telemetryOf(options), log };
+  const database = observedDatabase(databaseOf(options), observer);
   const sweeps = new Sweeps({ database, events, log });
   return {
-    ...{ database, events, log, sweeps },
+    ...{ database, events, sweeps, ...observer },
     alerts: new Alerts({ database, events, log }, optionalFunction("onAlert", options.onAlert)),
     housekeeping: new Housekeeping({ database, events, sweeps }, housekeeping),
     ...handlerParts(database, handlersOf(handlers)),
@@ -153,6 +164,12 @@ function clientParts(options: LeaseholdOptions): ClientParts {
 function optionalFunction<Given>(name: string, value: Given): Given {
   if (value === undefined || typeof value === "function") return value;
   throw invalidArgument(name, value, "a function");
+}
+
+function telemetryOf({ telemetry }: LeaseholdOptions): Telemetry | undefined {
+  if (telemetry === undefined || (typeof telemetry === "object" && telemetry !== null))
+    return telemetry;
+  throw invalidArgument("telemetry", telemetry, "what otel() of leasehold/otel answered");
 }
 
 function databaseOf({ database, schema }: LeaseholdOptions): Database {

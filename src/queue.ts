@@ -9,9 +9,11 @@ import {
 } from "./define.ts";
 import { type Duration, durationMs } from "./duration.ts";
 import { invalidArgument, LeaseholdError, leaseholdError } from "./errors.ts";
+import type { TraceContext } from "./job.ts";
 import { type JsonObject, type JsonValue, toJsonValue } from "./json.ts";
 import { knownOptions, text } from "./options.ts";
 import { type Input, type PayloadSchema, validatePayload } from "./standard-schema.ts";
+import { type Observer, observedEnqueue } from "./telemetry.ts";
 import { isMoment } from "./text-forms.ts";
 
 /** How one enqueue differs from its definition. Durations are milliseconds or text such as "5m". */
@@ -222,26 +224,43 @@ function answer({ outcome, id, status, holder }: SqlAnswer): EnqueueAnswer {
 }
 
 export async function enqueue(
+  observer: Observer,
   call: Database["call"],
   definition: JobDefinition,
   payload: unknown,
   options: EnqueueOptions,
 ): Promise<EnqueueAnswer> {
   const { kind, ...args } = await enqueueArguments(definition, payload, options);
-  const named: Arguments = { p_kind: kind, p_payload: args.payload, p_options: args.options };
-  return answer((await call("enqueue", named)) as SqlAnswer);
+  const [answered] = await observedEnqueue(observer, [kind], async (trace) => {
+    const named: Arguments = {
+      p_kind: kind,
+      p_payload: args.payload,
+      p_options: traced(args.options, trace),
+    };
+    return [answer((await call("enqueue", named)) as SqlAnswer)];
+  });
+  return answered as EnqueueAnswer;
 }
 
 export async function enqueueMany(
+  observer: Observer,
   call: Database["call"],
   items: readonly EnqueueItem[],
 ): Promise<EnqueueAnswer[]> {
   if (!Array.isArray(items)) throw invalidArgument("items", items, "an array of { job, payload }");
-  const jobs = items.map(itemNowOrLater);
-  const answers = await call("enqueue_many", {
-    p_jobs: jobs.some((job) => job instanceof Promise) ? await Promise.all(jobs) : jobs,
+  const given = items.map(itemNowOrLater);
+  const jobs = given.some((job) => job instanceof Promise)
+    ? await Promise.all(given)
+    : (given as JsonObject[]);
+  const kinds = jobs.map(({ kind }) => kind as string);
+  return observedEnqueue(observer, kinds, async (trace) => {
+    const p_jobs = trace === undefined ? jobs : jobs.map((job) => traced(job, trace));
+    return ((await call("enqueue_many", { p_jobs })) as SqlAnswer[]).map(answer);
   });
-  return (answers as SqlAnswer[]).map(answer);
+}
+
+function traced(options: JsonObject, trace: TraceContext | undefined): JsonObject {
+  return trace === undefined ? options : { ...options, trace_context: trace };
 }
 
 /** The arguments of one entry. An error names its place; it rejects where another one's may still come. */

@@ -85,7 +85,7 @@ export class Starter {
     options: StartOptions,
   ): Promise<StartAnswer> {
     const call = this.#parts.database.call.bind(this.#parts.database);
-    return (await enqueue(call, definition, payload, options)) as StartAnswer;
+    return (await enqueue(this.#parts, call, definition, payload, options)) as StartAnswer;
   }
 
   /** Never rejects. */

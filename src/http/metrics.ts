@@ -9,8 +9,10 @@ const statuses = ["queued", "running", "completed", "failed", "cancelled"] as co
 /** `GET /metrics`: the queue in numbers, in the text format of Prometheus. It counts every row. */
 export async function showMetrics(door: Door, request: Request): Promise<Response> {
   await requireReader(door, request);
-  const stats = await door.ask(door.settings.leasehold.database.call("stats", {}));
-  return answer(200, metricsText((stats as { kinds: readonly KindStats[] }).kinds), {
+  const { database } = door.settings.leasehold;
+  const stats = (await door.ask(database.call("stats", {}))) as Kinds<KindStats>;
+  const lapses = (await door.ask(database.call("measures", {}))) as Kinds<KindLapses>;
+  return answer(200, metricsText(stats.kinds, lapses.kinds), {
     "content-type": "text/plain; version=0.0.4; charset=utf-8",
   });
 }
@@ -22,8 +24,19 @@ async function requireReader({ settings }: Door, request: Request): Promise<void
   if (!caller.admin) throw new Failure(403, "FORBIDDEN", "Only an admin may read this.");
 }
 
+interface Kinds<Of> {
+  readonly kinds: readonly Of[];
+}
+
+/** What went wrong with the leases of a kind in the hour before, as `measures` tells it. */
+interface KindLapses {
+  readonly kind: string;
+  readonly lease_expiries: number;
+  readonly refused_writes: number;
+}
+
 /** The gauges of all kinds. */
-export function metricsText(kinds: readonly KindStats[]): string {
+export function metricsText(kinds: readonly KindStats[], lapses: readonly KindLapses[]): string {
   const jobs = kinds.flatMap((stats) =>
     statuses.map((status) => sample("jobs", { kind: stats.kind, status }, stats[status])),
   );
@@ -50,6 +63,16 @@ export function metricsText(kinds: readonly KindStats[]): string {
       "kind_paused",
       "1 while the kind is paused.",
       gauge("kind_paused", (of) => Number(of.paused)),
+    ),
+    ...described(
+      "lease_expiries_last_hour",
+      "Leases that ran out in the hour before, whose jobs were taken back.",
+      lapses.map((of) => sample("lease_expiries_last_hour", { kind: of.kind }, of.lease_expiries)),
+    ),
+    ...described(
+      "refused_writes_last_hour",
+      "Writes in the hour before of claims that were not valid any more.",
+      lapses.map((of) => sample("refused_writes_last_hour", { kind: of.kind }, of.refused_writes)),
     ),
     "",
   ].join("\n");

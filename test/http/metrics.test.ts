@@ -3,6 +3,7 @@ import { metricsText } from "../../src/http/metrics.ts";
 import { defineJob } from "../../src/index.ts";
 import { deferred } from "../drain/support/client.ts";
 import { interposed } from "../drain/support/interposed.ts";
+import { age } from "../support/ageing.ts";
 import { backends, openTestDatabase, type TestDatabase } from "../support/databases.ts";
 import { assess, routes, secret } from "./support/routes.ts";
 
@@ -16,11 +17,23 @@ describe.each(backends)("on %s", (backend) => {
   beforeEach(() => db.reset());
   afterAll(() => db.close());
 
+  /** A job whose lease ran out, and its claim's late word, ten minutes ago. */
+  async function lapse(): Promise<void> {
+    const { call } = db.database;
+    await call("enqueue", { p_kind: "lapsed" });
+    const [claimed] = (await call("claim", { p_kinds: ["lapsed"] })) as [{ id: string }];
+    await age(db, claimed.id, 600_000);
+    await call("reap", {});
+    await call("complete", { p_id: claimed.id, p_generation: 1 });
+    await db.query("update leasehold.job_events set at = at - interval '10 minutes'");
+  }
+
   test("/metrics tells the queue in numbers", async () => {
     const { ask, leasehold } = routes(db.database);
     await leasehold.enqueue(assess, { address: "a" });
     await leasehold.enqueue(defineJob('odd "kind"\\'), {}, { delay: "1h" });
     await db.database.call("pause", { p_kind: "assess" });
+    await lapse();
     const answer = await ask("/metrics", { headers: bearer });
     expect(answer.headers.get("content-type")).toBe("text/plain; version=0.0.4; charset=utf-8");
     const lines = (await answer.text()).split("\n");
@@ -30,6 +43,8 @@ describe.each(backends)("on %s", (backend) => {
     expect(lines).toContain('leasehold_jobs_due{kind="assess"} 1');
     expect(lines).toContain('leasehold_kind_paused{kind="assess"} 1');
     expect(lines).toContain('leasehold_jobs_due{kind="odd \\"kind\\"\\\\"} 0');
+    expect(lines).toContain('leasehold_lease_expiries_last_hour{kind="lapsed"} 1');
+    expect(lines).toContain('leasehold_refused_writes_last_hour{kind="lapsed"} 1');
     const sample = /^leasehold_\w+\{(\w+="(\\.|[^"\\])*",?)+\} -?\d+(\.\d+)?$/;
     const samples = lines.filter((line) => line !== "" && !line.startsWith("#"));
     expect(samples.filter((line) => !sample.test(line))).toEqual([]);
@@ -73,9 +88,11 @@ describe.each(backends)("on %s", (backend) => {
 
 test("a line's end in a kind forges no sample (S42)", () => {
   const none = { queued: 0, due: 0, running: 0, expired: 0, completed: 0, failed: 0, cancelled: 0 };
-  const text = metricsText([
-    { kind: 'a"} 1\nforged 1', paused: false, oldest_due_ms: 1500, ...none },
-  ]);
+  const kind = 'a"} 1\nforged 1';
+  const text = metricsText(
+    [{ kind, paused: false, oldest_due_ms: 1500, ...none }],
+    [{ kind, lease_expiries: 1, refused_writes: 2 }],
+  );
   expect(text).toContain('leasehold_oldest_due_seconds{kind="a\\"} 1\\nforged 1"} 1.5');
   expect(text).not.toMatch(/^forged/m);
 });

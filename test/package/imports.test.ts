@@ -14,6 +14,7 @@ const allowed: Record<string, readonly string[]> = {
   http: [],
   dashboard: [],
   next: ["http"],
+  otel: [],
   react: [],
   cli: ["dashboard", "pg", "pglite", "schema"],
 };
