@@ -1,15 +1,8 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createFreshApp, type FreshApp } from "./support/fresh-app.ts";
+import { createFreshApp, type FreshApp, type Plan } from "./support/fresh-app.ts";
 import { type NextServer, serve } from "./support/next-server.ts";
 import { type SupabaseDatabase, startSupabaseDatabase } from "./support/supabase-database.ts";
-
-/** What init prints with --json. */
-interface Plan {
-  readonly written: boolean;
-  readonly files: readonly { readonly path: string; readonly action: string }[];
-  readonly next: readonly { readonly say: string; readonly run: readonly string[] }[];
-}
 
 const manifest = ".next/server/functions-config-manifest.json";
 

@@ -145,7 +145,8 @@ export function startLeasehold(args: readonly string[], options: RunOptions = {}
   return running(child);
 }
 
-function running(child: ChildProcess): Running {
+/** What a process says, and its end. */
+export function running(child: ChildProcess): Running {
   let stdout = "";
   let stderr = "";
   child.stdout?.on("data", (chunk) => {

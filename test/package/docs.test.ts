@@ -1,20 +1,17 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { errorCodes } from "../../src/errors.ts";
+import { blocksOf, pages } from "../support/docs.ts";
 
-const pages = ["README.md", ...readdirSync("docs").map((page) => `docs/${page}`)];
-
-/** The blocks of code in one language, as the pages show them. */
+/** The blocks of code in one language, with a name of a file for each. */
 function blocks(language: string): { name: string; code: string }[] {
-  return pages.flatMap((page) => {
-    const fence = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, "gm");
-    return [...readFileSync(page, "utf8").matchAll(fence)].map((match, i) => ({
-      name: `${page.replace(/\W/g, "-")}-${i + 1}`,
-      code: match[1] ?? "",
-    }));
-  });
+  return pages.flatMap((page) =>
+    blocksOf(page)
+      .filter((block) => block.language === language)
+      .map(({ code }, i) => ({ name: `${page.replace(/\W/g, "-")}-${i + 1}`, code })),
+  );
 }
 
 let folder: string;
@@ -56,7 +53,7 @@ describe("the documentation", () => {
   it("lists every page in the README and in llms.txt", () => {
     for (const list of ["README.md", "llms.txt"]) {
       const text = readFileSync(list, "utf8");
-      const missing = readdirSync("docs").filter((page) => !text.includes(`docs/${page}`));
+      const missing = pages.filter((page) => page.startsWith("docs/") && !text.includes(page));
       expect(missing, list).toEqual([]);
     }
   });

@@ -28,6 +28,19 @@ export interface FreshApp {
   remove(): void;
 }
 
+/** What init prints with --json. */
+export interface Plan {
+  readonly written: boolean;
+  readonly files: readonly { readonly path: string; readonly action: string }[];
+  readonly next: readonly Step[];
+}
+
+/** What init leaves to a person, with what to type for it. */
+export interface Step {
+  readonly say: string;
+  readonly run: readonly string[];
+}
+
 /** The version whose options and templates the tests know; the name and the folder come behind. */
 const createNextApp = ["--yes", "create-next-app@16.4.3"];
 
