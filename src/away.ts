@@ -29,3 +29,22 @@ export function isAway(error: unknown): boolean {
     return typeof message === "string" && passingMessage.test(message);
   });
 }
+
+/** Which failures are worth a line in a log: of a database that is away the first one until it answers. */
+export class FailureNews {
+  #away = false;
+
+  /** Passes on what the database answers, and so knows that it does. */
+  async from<T>(asking: Promise<T>): Promise<T> {
+    const answered = await asking;
+    this.#away = false;
+    return answered;
+  }
+
+  isNews(error: unknown): boolean {
+    const away = isAway(error);
+    const known = away && this.#away;
+    this.#away ||= away;
+    return !known;
+  }
+}

@@ -6,7 +6,7 @@
 export const argumentTypes = {
   define_kind: { p_kind: "text", p_defaults: "jsonb" },
   enqueue: { p_kind: "text", p_payload: "jsonb", p_options: "jsonb" },
-  enqueue_many: { p_jobs: "jsonb" },
+  enqueue_many: { p_jobs: "jsonb", p_brief: "boolean" },
   claim: {
     p_kinds: "text[]",
     p_limit: "int",

@@ -223,6 +223,12 @@ function answer({ outcome, id, status, holder }: SqlAnswer): EnqueueAnswer {
   return (outcome === "conflict" ? { outcome, holder } : { outcome, id, status }) as EnqueueAnswer;
 }
 
+/** Of a job that is created a bulk call answers the id alone. */
+function briefly(given: string | SqlAnswer): EnqueueAnswer {
+  if (typeof given !== "string") return answer(given);
+  return { outcome: "created", id: given, status: "queued" };
+}
+
 export async function enqueue(
   observer: Observer,
   call: Database["call"],
@@ -255,7 +261,8 @@ export async function enqueueMany(
   const kinds = jobs.map(({ kind }) => kind as string);
   return observedEnqueue(observer, kinds, async (trace) => {
     const p_jobs = trace === undefined ? jobs : jobs.map((job) => traced(job, trace));
-    return ((await call("enqueue_many", { p_jobs })) as SqlAnswer[]).map(answer);
+    const answers = await call("enqueue_many", { p_jobs, p_brief: true });
+    return (answers as (string | SqlAnswer)[]).map(briefly);
   });
 }
 

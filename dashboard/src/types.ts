@@ -77,6 +77,7 @@ export interface Inspected {
   readonly result: unknown;
   readonly rerun: unknown;
   readonly lease_ms: number | null;
+  readonly trace_context: Readonly<Record<string, string>> | null;
   readonly expired: boolean;
   readonly holder: { readonly id: string; readonly status: Status } | null;
   readonly events: readonly JobEvent[];

@@ -1,7 +1,11 @@
 -- doctor() → jsonb: what the database itself knows of how well leasehold is set up in it; the command
 -- `leasehold doctor` judges it. Reads only. What the owner of the schema may not see is null.
---   {at, server, schema, exposed, horizon, tables, queue, kinds, workers, drains, alerts}
+--   {at, server, session, schema, exposed, horizon, tables, queue, kinds, workers, drains, alerts}
 --   server   {version, in_recovery, max_connections, connections, autovacuum}
+--   session  {role, statement_timeout_ms, idle_session_timeout_ms, idle_in_transaction_session_timeout_ms,
+--            transaction_timeout_ms, read_only, isolation, synchronous_commit, limit, used}: what holds for the
+--            caller's connection (0: no timeout), and the smaller limit of its role's or database's
+--            connections, with how many of those are in use; null: no limit
 --   schema   {version, checksum, owner, service_role, unsound: [{rule, id}]}: whether service_role may call
 --            every function (null: no such role); rights, row level security and indexes by verify's rules
 --   exposed  the schemas that PostgREST serves, where its role (authenticator) says; null: no such role
@@ -25,6 +29,7 @@ begin
       'max_connections', current_setting('max_connections')::int,
       'connections', (select count(*) from pg_stat_activity a where a.backend_type = 'client backend'),
       'autovacuum', current_setting('autovacuum') = 'on'),
+    'session', leasehold._session_settings(),
     'schema', leasehold.schema_version() || jsonb_build_object('owner', current_user, 'service_role', leasehold._reaches_all('service_role'), 'unsound', (
       select coalesce(jsonb_agg(jsonb_build_object('rule', s.rule, 'id', s.id) order by s.rule, s.id), '[]')
       from leasehold._unsound_schema() s)),

@@ -59,6 +59,32 @@ begin
 end
 $$;
 
+-- What holds for the caller's connection, by its role, its database or its own wish.
+create or replace function leasehold._session_settings()
+returns jsonb language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+declare
+  v_limit int;
+  v_used bigint;
+begin
+  select l.most, l.used into v_limit, v_used from (
+    select r.rolconnlimit, (select count(*) from pg_stat_activity a where a.usename = r.rolname)
+    from pg_roles r where r.rolname = session_user
+    union all
+    select d.datconnlimit, (select count(*) from pg_stat_activity a where a.datname = d.datname)
+    from pg_database d where d.datname = current_database()) l (most, used)
+  where l.most >= 0 order by l.most - l.used limit 1;
+  return (
+    select jsonb_object_agg(n.name || '_ms', coalesce(s.setting::bigint, 0))
+    from unnest(array['statement_timeout', 'idle_session_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout']) n (name)
+    left join pg_settings s on s.name = n.name)
+  || jsonb_build_object('role', session_user,
+    'read_only', current_setting('default_transaction_read_only') = 'on',
+    'isolation', current_setting('default_transaction_isolation'),
+    'synchronous_commit', current_setting('synchronous_commit') <> 'off',
+    'limit', v_limit, 'used', case when v_limit is not null then v_used end);
+end
+$$;
+
 create or replace function leasehold._table_health()
 returns jsonb language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 begin

@@ -3,7 +3,7 @@
 -- The jobs of one bulk call: together where nothing is in their way, else one by one. Where some cost
 -- credits and one of them can't pay, those that it kept out get their turn: the call's writes are undone,
 -- and it begins again without it. p_together false: one by one from the start.
-create or replace function leasehold._enqueue_many(p_jobs jsonb, p_together boolean, p_now timestamptz)
+create or replace function leasehold._enqueue_many(p_jobs jsonb, p_together boolean, p_now timestamptz, p_brief boolean = false)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_together boolean := p_together;
@@ -14,10 +14,14 @@ begin
   loop
     begin
       if v_together then
-        v_answers := leasehold._enqueue_together(p_jobs, p_now);
+        v_answers := leasehold._enqueue_together(p_jobs, p_now, p_brief);
       end if;
       v_together := false;
-      return coalesce(v_answers, leasehold._enqueue_all(p_jobs, v_unpaid, p_now));
+      if v_answers is null then
+        perform leasehold._check_jobs(p_jobs);
+        v_answers := leasehold._enqueue_all(p_jobs, v_unpaid, p_now);
+      end if;
+      return case when p_brief then leasehold._brief(v_answers) else v_answers end;
     exception
       when sqlstate 'LH901' then
         get stacked diagnostics v_detail = pg_exception_detail;
@@ -30,6 +34,19 @@ begin
         v_together := false;
     end;
   end loop;
+end
+$$;
+
+-- Answers of which that of a job that is created is its id alone.
+create or replace function leasehold._brief(p_answers jsonb)
+returns jsonb language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+begin
+  if jsonb_typeof(p_answers -> 0) = 'string' then
+    return p_answers;  -- as they are where all are
+  end if;
+  return (
+    select coalesce(jsonb_agg(case when a.answer ->> 'outcome' = 'created' then a.answer -> 'id' else a.answer end order by a.nth), '[]')
+    from jsonb_array_elements(p_answers) with ordinality a (answer, nth));
 end
 $$;
 
@@ -201,14 +218,13 @@ begin
 end
 $$;
 
--- The argument of enqueue_many: an array of objects, and the first bad entry named by its index.
+-- The entries of enqueue_many's argument: objects, and the first that is none named by its index.
 create or replace function leasehold._check_jobs(p_jobs jsonb)
 returns void language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_index bigint;
   v_job jsonb;
 begin
-  perform leasehold._check_array('p_jobs', p_jobs, 'jobs');
   select e.nth - 1, e.job into v_index, v_job from jsonb_array_elements(p_jobs) with ordinality e (job, nth)
   where jsonb_typeof(e.job) is distinct from 'object' or jsonb_typeof(e.job -> 'kind') is distinct from 'string'
   order by e.nth limit 1;

@@ -5,9 +5,9 @@
 -- A job of the call is known by its place in the input, and by the id that it will have; v_others holds
 -- {place, answer} of those that are not created. Where a table is read, the plan is fixed.
 
--- The answers of a bulk call. Null where the jobs have to go one by one; LH902 where that is seen after
--- something was written; 22xxx where a run_after is no moment.
-create or replace function leasehold._enqueue_together(p_jobs jsonb, p_now timestamptz)
+-- The answers of a bulk call; p_brief: their ids alone, where all jobs are created. Null where the jobs have
+-- to go one by one; LH902 where that is seen after something was written; 22xxx where a run_after is no moment.
+create or replace function leasehold._enqueue_together(p_jobs jsonb, p_now timestamptz, p_brief boolean)
 returns jsonb language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
   v_asks record;
@@ -34,6 +34,9 @@ begin
     insert into leasehold.jobs select r.* from leasehold._rows(p_jobs, v_ids, p_now) r;
   end if;
   perform leasehold._wake_many(v_created, p_now);
+  if p_brief and cardinality(v_others) = 0 and not v_asks.costly then
+    return to_jsonb(v_ids);
+  end if;
   v_answers := leasehold._answers(v_ids, v_others);
   if v_asks.costly then
     v_answers := leasehold._hold_together(p_jobs, v_ids, v_created, v_answers, p_now);
@@ -55,7 +58,7 @@ declare
   v_moment constant text := '^[0-9]{4}(-[0-9]{2}){2}[T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)$';
 begin
   return query select
-    count(*) = count(*) filter (where
+    count(*) = count(*) filter (where case when jsonb_typeof(j) = 'object' and jsonb_typeof(j -> 'kind') = 'string' then
       j - v_known = '{}'
       and j ->> 'kind' ~ v_visible and j ->> 'kind' !~ v_control and octet_length(j ->> 'kind') <= 100
       and not starts_with(j ->> 'kind', 'leasehold.')
@@ -85,7 +88,7 @@ begin
         and not (j ? 'once_for_ms' and j ->> 'once' is null)
         and coalesce(j -> 'on_conflict' = '"conflict"' or j -> 'on_conflict' in ('"replace"', '"rerun"')
           and j ->> 'key' is not null and coalesce(j -> 'cost' = '0', true) and coalesce(j -> 'external' = 'false', true), true)
-        and (coalesce(j -> 'cost' = '0', true) or j ->> 'account' is not null and coalesce(j -> 'external' = 'false', true)))),
+        and (coalesce(j -> 'cost' = '0', true) or j ->> 'account' is not null and coalesce(j -> 'external' = 'false', true))) end),
     coalesce(bool_or(j ->> 'key' is not null), false),
     coalesce(bool_or(j ->> 'once' is not null), false),
     coalesce(bool_or(j -> 'cost' > '0'), false)

@@ -1,4 +1,4 @@
-import { isAway } from "../away.ts";
+import { FailureNews, isAway } from "../away.ts";
 import { describeError, read } from "../describe-error.ts";
 import { answer, Failure, isResponse, json, unavailable } from "../http-answer.ts";
 import { refuseOtherOrigins } from "../same-origin.ts";
@@ -27,16 +27,17 @@ const ownHeader = "x-leasehold-dashboard";
  */
 export function dashboard(options: DashboardOptions): DashboardHandler {
   const settings = settingsOf(options);
+  const news = new FailureNews();
   return async (request) => {
     try {
-      return withoutBody(request, await route(settings, request));
+      return withoutBody(request, await route(settings, news, request));
     } catch (thrown) {
-      return answerTo(settings, thrown);
+      return answerTo(settings, news, thrown);
     }
   };
 }
 
-async function route(settings: Settings, request: Request): Promise<Response> {
+async function route(settings: Settings, news: FailureNews, request: Request): Promise<Response> {
   const visitor = await visitorOf(settings, request);
   const params = new URL(request.url).searchParams;
   const api = params.get("api");
@@ -50,7 +51,7 @@ async function route(settings: Settings, request: Request): Promise<Response> {
   if (api === "session") return json(200, { ...visitor, title: settings.title });
   const ask = Object.hasOwn(reads, api) ? reads[api] : undefined;
   if (ask === undefined) throw badRequest("There is no such question.");
-  return json(200, { answer: await ask(settings, params) });
+  return json(200, { answer: await news.from(ask(settings, params)) });
 }
 
 /** The whole page, the same for everybody: who asks, and what may be seen, it asks for. */
@@ -87,7 +88,7 @@ function withoutBody(request: Request, given: Response): Response {
 }
 
 /** The answer where something was thrown: of a fault of ours never a word. */
-function answerTo({ log }: Settings, thrown: unknown): Response {
+function answerTo({ log }: Settings, news: FailureNews, thrown: unknown): Response {
   if (isResponse(thrown)) return thrown;
   if (thrown instanceof Failure) return thrown.toResponse();
   const code = read(thrown, "code");
@@ -95,7 +96,7 @@ function answerTo({ log }: Settings, thrown: unknown): Response {
   if (code === "LH002" || code === "LH003") {
     return badRequest(String(read(thrown, "message"))).toResponse();
   }
-  log.error({ err: describeError(thrown) }, "the dashboard failed");
+  if (news.isNews(thrown)) log.error({ err: describeError(thrown) }, "the dashboard failed");
   if (isAway(thrown)) return unavailable("The database does not answer.", 5).toResponse();
   if (code === "LH007") {
     const message = "The schema is missing or older than this version. Run `leasehold migrate`.";

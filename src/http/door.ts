@@ -1,4 +1,4 @@
-import { isAway } from "../away.ts";
+import { FailureNews, isAway } from "../away.ts";
 import { accessOf } from "../client-access.ts";
 import { read } from "../describe-error.ts";
 import { Failure, isResponse, unavailable } from "../http-answer.ts";
@@ -8,17 +8,15 @@ import type { Settings } from "./settings.ts";
 /** What the routes share: the settings, and how they ask the database and tell of failures. */
 export class Door {
   readonly settings: Settings;
-  #away = false;
+  readonly #news = new FailureNews();
 
   constructor(settings: Settings) {
     this.settings = settings;
   }
 
   /** Passes on what the database answers, and so knows that it does. */
-  async ask<T>(asking: Promise<T>): Promise<T> {
-    const answered = await asking;
-    this.#away = false;
-    return answered;
+  ask<T>(asking: Promise<T>): Promise<T> {
+    return this.#news.from(asking);
   }
 
   /** The answer where a route has thrown: never a word of what it threw, unless it is a Failure. */
@@ -37,9 +35,7 @@ export class Door {
 
   /** Tells the client's log and listeners; of a database that is away only once until it answers. */
   tell(error: unknown): void {
-    const away = isAway(error);
-    if (away && this.#away) return;
-    this.#away ||= away;
+    if (!this.#news.isNews(error)) return;
     const access = accessOf(this.settings.leasehold);
     if (access !== undefined) access.failed(error, "request", "a request failed");
     else consoleLogger.error({ err: error }, "a request failed");

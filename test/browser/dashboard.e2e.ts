@@ -169,6 +169,8 @@ describe("names and texts of any kind", () => {
   test("what is redacted never comes to the browser", async () => {
     const page = await open({ view: "job", id: await idOf("generation = 2") });
     expect(await page.textContent("main")).toContain("[redacted]");
+    const facts = (await page.textContent(".facts")) ?? "";
+    expect(facts).toContain(hostile.trace.traceparent.split("-")[1]);
     const answered = page.waitForResponse((response) => response.url().includes("api=job"));
     expect(await (await answered).text()).not.toContain("s3cret");
   });

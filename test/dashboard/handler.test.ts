@@ -297,6 +297,27 @@ describe("questions", () => {
     expect(JSON.stringify([away.body, wrong.body])).not.toContain("secret");
     expect(error).toHaveBeenCalledTimes(2);
   });
+
+  test("fill no log with a database that is away: it is told once, until it answers", async () => {
+    const error = vi.fn();
+    let isAway = true;
+    const call: typeof db.database.call = async (name, args) => {
+      if (isAway) throw Object.assign(new Error("no"), { code: "ECONNREFUSED" });
+      return db.database.call(name, args);
+    };
+    const leasehold = createLeasehold({
+      database: { ...db.database, call },
+      logger: { ...silentLogger, error } as Logger,
+    });
+    const page = dashboard({ leasehold, authorize: () => "read" });
+    for (let i = 0; i < 3; i += 1) expect((await get(page, "api=workers")).status).toBe(503);
+    expect(error).toHaveBeenCalledTimes(1);
+    isAway = false;
+    expect((await get(page, "api=workers")).status).toBe(200);
+    isAway = true;
+    expect((await get(page, "api=workers")).status).toBe(503);
+    expect(error).toHaveBeenCalledTimes(2);
+  });
 });
 
 describe("acts", () => {

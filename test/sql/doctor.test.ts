@@ -51,6 +51,33 @@ describe.each(backends)("doctor on %s", (backend) => {
     });
   });
 
+  test.runIf(backend === "postgres")("tells what a role sets for its connections", async () => {
+    await session(async (own) => {
+      const none = await own.call("doctor");
+      expect(none.session).toEqual({
+        ...{ role: expect.any(String), read_only: false, isolation: "read committed" },
+        ...{ synchronous_commit: expect.any(Boolean), limit: null, used: null },
+        ...{ statement_timeout_ms: 0, idle_session_timeout_ms: 0, transaction_timeout_ms: 0 },
+        idle_in_transaction_session_timeout_ms: 0,
+      });
+      await own.query("set statement_timeout = '8s'");
+      await own.query("set idle_in_transaction_session_timeout = '1min'");
+      await own.query("set default_transaction_isolation = 'serializable'");
+      await own.query("set synchronous_commit = off");
+      expect((await own.call("doctor")).session).toMatchObject({
+        ...{ statement_timeout_ms: 8_000, idle_in_transaction_session_timeout_ms: 60_000 },
+        ...{ isolation: "serializable", synchronous_commit: false },
+      });
+      await own.query("reset all");
+      const limits = "alter database %I connection limit 10";
+      await own.query(`do $$ begin execute format('${limits}', current_database()); end $$`);
+      expect((await own.call("doctor")).session).toMatchObject({
+        limit: 10,
+        used: expect.any(Number),
+      });
+    });
+  });
+
   test("reads only", async () => {
     await age(await running({}, 1000), 2000);
     await session(async (own) => {

@@ -30,6 +30,28 @@ describe.each(backends)("enqueue_many on %s", (backend) => {
     expect(answers.map(({ id }: Row) => id)).toEqual(answers.map(({ id }: Row) => id).sort());
   });
 
+  test("answers briefly with ids, and with more where a job is not created", async () => {
+    const brief = (...jobs: object[]) => call("enqueue_many", json(jobs), true);
+    const id = expect.stringMatching(/^[0-9a-f-]{36}$/);
+    expect(await brief({ kind: "k" }, { kind: "k", owner: "ann" })).toEqual([id, id]);
+    const held = await enqueue({ key: "held" });
+    expect(await brief({ kind: "k", key: "free" }, { kind: "k", key: "held" })).toEqual([
+      id,
+      conflict(held),
+    ]);
+    await call("grant_credits", "ann", 1, "r");
+    const costly = { kind: "k", cost: 1, account: "ann" };
+    const insufficient = { outcome: "insufficient", id: null, status: null };
+    expect(await brief(costly, costly)).toEqual([id, insufficient]);
+    const replace = { kind: "k", key: "held", on_conflict: "replace" };
+    expect(await brief(replace, { kind: "k" })).toMatchObject([
+      { outcome: "replaced", id: held },
+      id,
+    ]);
+    expect(await brief()).toEqual([]);
+    expect(await call("enqueue_many", json([{ kind: "k" }]), null)).toEqual([created]);
+  });
+
   test("stores what enqueue would store", async () => {
     const options = {
       key: "a",

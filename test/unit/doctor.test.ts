@@ -11,6 +11,12 @@ const sound: DatabaseFacts = {
     ...{ version: 180_004, in_recovery: false, max_connections: 100, connections: 20 },
     autovacuum: true,
   },
+  session: {
+    ...{ role: "app", statement_timeout_ms: 0, idle_session_timeout_ms: 0 },
+    ...{ idle_in_transaction_session_timeout_ms: 0, transaction_timeout_ms: 0 },
+    ...{ read_only: false, isolation: "read committed", synchronous_commit: true },
+    ...{ limit: null, used: null },
+  },
   schema: { version: 5, checksum: "a", owner: "postgres", service_role: null, unsound: [] },
   exposed: null,
   horizon: { transaction: null, prepared: null, slot: null, standby: null },
@@ -65,6 +71,8 @@ describe("doctor", () => {
     expect(findings({})).toEqual([]);
     expect(findings({ route: null, secretLength: null, notifications: "none" })).toEqual([]);
     expect(inDatabase({ queue: { oldest_due_ms: null, oldest_expired_ms: null } })).toEqual([]);
+    const long = { statement_timeout_ms: 10_000, idle_session_timeout_ms: 60_000 };
+    expect(inDatabase({ session: { ...long, limit: 10, used: 7 } })).toEqual([]);
   });
 
   it.each<[string, string[]]>([
@@ -73,6 +81,38 @@ describe("doctor", () => {
       inDatabase({ server: { version: 140_009 } }),
     ],
     ["critical server: This is a standby", inDatabase({ server: { in_recovery: true } })],
+    [
+      "critical connection: Transactions of app are read-only by default: nothing can be enqueued or claimed",
+      inDatabase({ session: { read_only: true } }),
+    ],
+    [
+      "warning connection: Transactions of app are serializable by default, where a race is an error (40001)",
+      inDatabase({ session: { isolation: "serializable" } }),
+    ],
+    [
+      "warning connection: synchronous_commit is off for app: a crash of the server loses jobs that were acknowledged",
+      inDatabase({ session: { synchronous_commit: false } }),
+    ],
+    [
+      "warning connection: statement_timeout is 8s for app: what has much to do, or to wait for, is cut",
+      inDatabase({ session: { statement_timeout_ms: 8_000 } }),
+    ],
+    [
+      "warning connection: idle_session_timeout is 30s for app: the connections of idle workers are cut",
+      inDatabase({ session: { idle_session_timeout_ms: 30_000 } }),
+    ],
+    [
+      "warning connection: transaction_timeout is 59s for app: handlers under job.transaction are cut",
+      inDatabase({ session: { transaction_timeout_ms: 59_000 } }),
+    ],
+    [
+      "info connection: A transaction of app that is idle for 5s is cut",
+      inDatabase({ session: { idle_in_transaction_session_timeout_ms: 5_000 } }),
+    ],
+    [
+      "warning connections: 8 of the 10 connections of app, or of its database, are in use",
+      inDatabase({ session: { limit: 10, used: 8 } }),
+    ],
     [
       "critical schema: The schema has version 4, this leasehold wants 5",
       inDatabase({ schema: { version: 4, checksum: "z" } }),

@@ -88,6 +88,16 @@ function olderSchema(schema: { version: number; checksum: string }): DatabaseFac
       connections: 0,
       autovacuum: true,
     },
+    session: {
+      ...{
+        role: "",
+        statement_timeout_ms: 0,
+        idle_session_timeout_ms: 0,
+        transaction_timeout_ms: 0,
+      },
+      ...{ idle_in_transaction_session_timeout_ms: 0, read_only: false, limit: null, used: null },
+      ...{ isolation: "read committed", synchronous_commit: true },
+    },
     schema: { ...schema, owner: "", service_role: null, unsound: [] },
     exposed: null,
     horizon: { transaction: null, prepared: null, slot: null, standby: null },

@@ -8,6 +8,7 @@ export interface DatabaseFacts {
     readonly connections: number;
     readonly autovacuum: boolean;
   };
+  readonly session: SessionFacts;
   readonly schema: {
     readonly version: number;
     readonly checksum: string;
@@ -44,6 +45,21 @@ export interface DatabaseFacts {
   readonly workers: { readonly alive: number; readonly listening: number };
   readonly drains: readonly { readonly trigger: string; readonly at: string }[];
   readonly alerts: { readonly open: number; readonly critical: number };
+}
+
+/** What holds for this connection, by its role, its database or its URL. Timeouts of 0 are none. */
+export interface SessionFacts {
+  readonly role: string;
+  readonly statement_timeout_ms: number;
+  readonly idle_session_timeout_ms: number;
+  readonly idle_in_transaction_session_timeout_ms: number;
+  readonly transaction_timeout_ms: number;
+  readonly read_only: boolean;
+  readonly isolation: string;
+  readonly synchronous_commit: boolean;
+  /** Of the role's or the database's connections, whichever is nearer; null: none. */
+  readonly limit: number | null;
+  readonly used: number | null;
 }
 
 export interface Holder {

@@ -1,6 +1,7 @@
 import { readableDuration } from "../readable.ts";
 import type { Facts, Holder } from "./facts.ts";
 import { critical, type Finding, info, warning } from "./finding.ts";
+import { connections, session } from "./judge-connection.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -14,6 +15,7 @@ const checks: readonly Check[] = [
   rights,
   clock,
   notifications,
+  session,
   whoWorks,
   leases,
   expired,
@@ -198,18 +200,6 @@ function deadRows({ database: { tables, server } }: Facts): Finding[] {
     found.push(warning("vacuum", text, `vacuum leasehold.${table};`));
   }
   return found;
-}
-
-function connections({
-  database: {
-    server: { connections: used, max_connections: most },
-  },
-}: Facts): Finding[] {
-  if (used < most * 0.8) return [];
-  const text = `${used} of ${most} connections are in use`;
-  return [
-    warning("connections", text, "Use smaller pools (leasehold's own takes four), or a pooler."),
-  ];
 }
 
 function secret({ secretLength }: Facts): Finding[] {

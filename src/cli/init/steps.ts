@@ -73,7 +73,7 @@ function supabaseMigrate(project: Project): Step {
   const supabase = project.packages.has("supabase") ? `${exec} supabase` : "supabase";
   const overRpc = doorOf(project) === "supabase";
   return {
-    say: "Apply the migrations, to the local stack or to your project.",
+    say: `Apply the migrations, to the local stack${overRpc ? " (stop and start one that runs: it reads config.toml at its start)" : ""} or to your project.`,
     run: [
       `${supabase} migration up`,
       `${supabase} db push${overRpc ? ` && ${supabase} config push` : ""}`,

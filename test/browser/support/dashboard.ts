@@ -87,6 +87,7 @@ export const hostile = {
   owner: "<b onmouseover=boom()>bob</b>",
   account: `</script><script>boom()</script>/?#🎉`,
   payload: { "<i>name</i>": "</script><script>boom()</script>", password: "s3cret" },
+  trace: { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" },
   error: "<img src=x onerror=boom()> the provider says no",
 };
 
@@ -109,7 +110,7 @@ export async function seed({ query }: Pick<Served, "query">): Promise<void> {
         perform leasehold.fail(v, 1, jsonb_build_object('code', 'HTTP_503', 'message', h ->> 'error'), true);
       end loop;
       v := leasehold.enqueue(h ->> 'kind', h -> 'payload', jsonb_build_object('key', h ->> 'key', 'owner', h ->> 'owner',
-        'cost', 3, 'account', h ->> 'account')) ->> 'id';
+        'cost', 3, 'account', h ->> 'account', 'trace_context', h -> 'trace')) ->> 'id';
       perform leasehold.claim_job(v, 60000, h ->> 'kind');
       perform leasehold.step_save(v, 1, h ->> 'key', '1');
       perform leasehold.fail(v, 1, jsonb_build_object('code', 'E', 'message', h ->> 'error'), false, 0);
