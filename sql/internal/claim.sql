@@ -194,12 +194,14 @@ begin
 end
 $$;
 
--- Kinds of the given ones that are not paused.
+-- Kinds of the given ones that are not paused. Each claim asks: to plan it anew took 50 of its 300 us.
 create or replace function leasehold._unpaused(p_kinds text[])
-returns text[] language sql stable set search_path = pg_catalog, pg_temp as $$
-  select array(
+returns text[] language plpgsql stable set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
+begin
+  return array(
     select k from unnest(p_kinds) k
-    where not exists (select from leasehold.kinds p where p.kind = k and p.paused_at is not null) order by k)
+    where not exists (select from leasehold.kinds p where p.kind = k and p.paused_at is not null) order by k);
+end
 $$;
 
 -- Whether a claim of these kinds would find a due job. The first due one of each priority decides.
