@@ -1,13 +1,16 @@
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
-import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { longFirst } from "./test/support/long-first.ts";
 
 /** The rooms whose tests leave nothing behind in a process; the others put on its signals and streams. */
-const rooms = ["sql", "races", "client", "tx", "drivers", "start", "http", "model"];
+const rooms = ["sql", "races", "client", "tx", "drivers", "start", "http"];
 const withoutTraces = testsIn(rooms);
 
 /** Drains and workers: `npm run test:processes`, with what starts processes of its own. */
 const work = testsIn(["drain", "worker"]);
+
+/** Every state and random runs, on the database: minutes of one core, so with the processes. */
+const model = testsIn(["model"]);
 
 /** What starts processes of its own at every turn, the command line first. */
 const processes = [
@@ -22,20 +25,13 @@ const processes = [
 /** What cuts networks, kills servers and lets standbys take over: `npm run test:faults`. */
 const faults = ["test/faults/**/*.test.ts"];
 
-/** Begun last, one of these would run alone in the end, with a core that has nothing to do. */
-const long = /every-state|races\/pairs|deadlocks|sql\/migrate|chaos/;
-
-class LongFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => (long.test(moduleId) ? 0 : 1);
-    return (await super.sort(files)).sort((a, b) => rank(a) - rank(b));
-  }
-}
+const long =
+  /every-state|races\/pairs|deadlocks|sql\/migrate|serverless\/kills|drain-processes|docs-commands|chaos/;
 
 export default defineConfig({
   test: {
     globalSetup: ["test/support/global-setup.ts"],
-    sequence: { sequencer: LongFirst },
+    sequence: { sequencer: longFirst(long) },
     // Half of the time a test waits, for PostgreSQL or a timer: two more than cores.
     maxWorkers: availableParallelism() + 2,
     testTimeout: 60_000,
@@ -51,9 +47,10 @@ export default defineConfig({
         test: {
           name: "apart",
           include: ["test/**/*.test.ts"],
-          exclude: [...withoutTraces, ...work, ...processes, ...faults],
+          exclude: [...withoutTraces, ...work, ...model, ...processes, ...faults],
         },
       },
+      { extends: true, test: { name: "model", include: model, isolate: false } },
       { extends: true, test: { name: "work", include: work, exclude: processes, isolate: false } },
       { extends: true, test: { name: "processes", include: processes } },
       { extends: true, test: { name: "faults", include: faults } },

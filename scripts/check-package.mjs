@@ -27,8 +27,9 @@ function pack() {
 /** Installs the tarball into an empty project and uses it. */
 function tryAsUser(tarball) {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module", private: true }));
-  // With React: its door is of no use without it, and so loads it at once.
-  run("npm", ["install", "--no-audit", "--no-fund", "--silent", tarball, "react"], folder);
+  // With what a door is of no use without, and so loads at once.
+  const loaded = ["react", "@opentelemetry/api"];
+  run("npm", ["install", "--no-audit", "--no-fund", "--silent", tarball, ...loaded], folder);
   const { exports } = JSON.parse(readFileSync("package.json", "utf8"));
   const names = Object.keys(exports)
     .filter((name) => name !== "./package.json")

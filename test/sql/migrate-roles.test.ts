@@ -75,9 +75,11 @@ describe.each(backends)("the roles of migrate on %s", (backend) => {
     expect(await rightsOf(db, stranger)).toEqual({ functions: [], tables: [] });
   });
 
-  test.each(["public", "none", "", "a\0b"])("the role %j is refused", async (role) => {
-    const run = migrate(db.database, { roles: [role] });
-    await expect(run).rejects.toMatchObject({ code: "LH002" });
+  test("names that are no role are refused", async () => {
+    for (const role of ["public", "none", "", "a\0b"]) {
+      const run = migrate(db.database, { roles: [role] });
+      await expect(run, JSON.stringify(role)).rejects.toMatchObject({ code: "LH002" });
+    }
   });
 });
 
