@@ -188,7 +188,7 @@ export class Crew {
     const { claimed } = job.attempt;
     const began = performance.now();
     if (events.heard("started")) events.emit("started", jobEvent(claimed));
-    const finished = await observedAttempt(this.#parts, claimed, async () => {
+    const { finished } = await observedAttempt(this.#parts, claimed, async () => {
       const outcome = await job.attempt.run();
       const finished = await finish(this.#parts, claimed, outcome, {
         send: this.#send,

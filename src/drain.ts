@@ -150,7 +150,7 @@ export async function drain(
     const handled = parts.handlerOf(claimed.kind);
     const began = performance.now();
     parts.events.emit("started", jobEvent(claimed));
-    return observedAttempt(parts, claimed, async () => {
+    const { finished } = await observedAttempt(parts, claimed, async () => {
       const outcome = await runAttempt({
         ...parts,
         claimed,
@@ -168,6 +168,7 @@ export async function drain(
       });
       return { finished, outcome };
     });
+    return finished;
   }
 }
 

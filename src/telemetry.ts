@@ -80,19 +80,22 @@ export async function observedEnqueue(
   );
 }
 
-/** Runs and finishes an attempt, with the telemetry around it. Rejects only as `run` does. */
-export async function observedAttempt(
+/**
+ * Runs and finishes an attempt, with the telemetry around it. Rejects only as `run` does. Without one it
+ * spends no promise: a worker asks for each job.
+ */
+export function observedAttempt(
   { telemetry, log }: Observer,
   claimed: ClaimedJob,
   run: () => Promise<{ readonly finished: FinishedJob; readonly outcome: Outcome | null }>,
-): Promise<FinishedJob> {
-  if (telemetry?.attempt === undefined) return (await run()).finished;
+): Promise<Pick<AttemptEnd, "finished">> {
+  if (telemetry?.attempt === undefined) return run();
   const start: AttemptStart = {
     ...jobEvent(claimed),
     runAfter: claimed.run_after,
     traceContext: claimed.trace_context ?? null,
   };
-  const ended = await around(
+  return around(
     log,
     (once) => telemetry.attempt?.(start, once),
     async (): Promise<AttemptEnd> => {
@@ -100,7 +103,6 @@ export async function observedAttempt(
       return outcome?.action === "fail" ? { finished, error: outcome.error } : { finished };
     },
   );
-  return ended.finished;
 }
 
 /** The database whose calls that claim and finish are told. */

@@ -102,7 +102,7 @@ begin
   if p_value is null or jsonb_typeof(p_value) = 'null' then
     return null;
   elsif not leasehold._is_trace_context(p_value) then
-    perform leasehold._refuse(p_name, left(p_value::text, 200),
+    perform leasehold._refuse(p_name, p_value::text,
       'an object of texts, at most 8192 bytes, such as {"traceparent": "00-…"}');
   end if;
   return p_value;

@@ -1,3 +1,4 @@
+import { quoteIdentifier } from "../../database.ts";
 import { readableDuration } from "../readable.ts";
 import type { Facts, SessionFacts } from "./facts.ts";
 import { critical, type Finding, info, warning } from "./finding.ts";
@@ -82,5 +83,5 @@ function reset(role: string, name: string): string {
 }
 
 function quoted(role: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(role) ? role : `"${role.replace(/"/g, '""')}"`;
+  return /^[a-z_][a-z0-9_]*$/.test(role) ? role : quoteIdentifier(role);
 }
