@@ -17,7 +17,7 @@ interface Exchange {
 
 describe.each(backends)("finish_and_claim on %s", (backend) => {
   const fixture = useDatabase(backend);
-  const { call, rows, query, enqueue, running, job, events, count, age, session } = fixture;
+  const { call, rows, query, enqueue, put, running, job, events, count, age, session } = fixture;
 
   /** The answer's first row, and the jobs of the others. */
   async function exchange(given: Exchange, by = rows) {
@@ -69,7 +69,7 @@ describe.each(backends)("finish_and_claim on %s", (backend) => {
 
   test("hands out what claim would, in its order, and no more than its limit", async () => {
     const late = await enqueue({ priority: 5 });
-    const ids = [await enqueue(), await enqueue(), await enqueue({ priority: -1 })];
+    const ids = (await put({}, {}, { priority: -1 })).reverse();
     await enqueue({ delay_ms: 60_000 });
     await call("enqueue", "other");
     await call("enqueue", "paused");
